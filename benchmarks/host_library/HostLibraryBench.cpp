@@ -96,8 +96,8 @@ int run(int argc, char **argv) {
   if (void *handle = dlopen(MPC_ONEDNN_PLUGIN, RTLD_NOW | RTLD_LOCAL))
     plugin = reinterpret_cast<mpc_library_entry_fn>(dlsym(handle, MPC_LIBRARY_ENTRY))(threads);
 #endif
-  std::printf("GFLOP/s with %d threads; scratch in MB\n%-36s %-5s %10s %8s %10s %8s %8s\n", threads, "", "",
-              "generic", "scratch", "plugin", "scratch", "any");
+  std::printf("GFLOP/s with %d threads; scratch in MB\n%-36s %-5s %10s %8s %10s %8s %8s\n", threads, "", "", "generic",
+              "scratch", "plugin", "scratch", "any");
   const std::pair<const char *, int32_t> all[] = {{"f32", MPC_F32}, {"bf16", MPC_BF16}, {"f16", MPC_F16}};
   for (const Shape &shape : shapes())
     for (auto [name, type] : all) {

@@ -4,8 +4,7 @@
 namespace mpc::bench {
 namespace {
 
-Shape matmul(std::string name, int64_t batch, int64_t m, int64_t n, int64_t k, bool transposeA,
-             bool transposeB) {
+Shape matmul(std::string name, int64_t batch, int64_t m, int64_t n, int64_t k, bool transposeA, bool transposeB) {
   mpc_library_desc d = {};
   d.op = MPC_MATMUL;
   d.batch = batch;
@@ -19,8 +18,7 @@ Shape matmul(std::string name, int64_t batch, int64_t m, int64_t n, int64_t k, b
 
 /// Adds y[batch, out] = x[batch, in] @ w[out, in]^T and its gradients, in the form of an ONNX Gemm with transB.
 void addLayer(std::vector<Shape> &all, int64_t batch, int64_t in, int64_t out) {
-  const std::string name =
-      "mlp " + std::to_string(batch) + "x" + std::to_string(in) + "x" + std::to_string(out);
+  const std::string name = "mlp " + std::to_string(batch) + "x" + std::to_string(in) + "x" + std::to_string(out);
   all.push_back(matmul(name + " fwd", 1, batch, out, in, false, true));
   all.back().desc.has_bias = 1;
   all.back().desc.activation = MPC_ACT_RELU;
@@ -28,8 +26,8 @@ void addLayer(std::vector<Shape> &all, int64_t batch, int64_t in, int64_t out) {
   all.push_back(matmul(name + " dw", 1, out, in, batch, true, false));
 }
 
-void addConv(std::vector<Shape> &all, const std::string &net, int64_t n, int64_t c, int64_t h, int64_t o,
-             int64_t k, int64_t s, int64_t p) {
+void addConv(std::vector<Shape> &all, const std::string &net, int64_t n, int64_t c, int64_t h, int64_t o, int64_t k,
+             int64_t s, int64_t p) {
   mpc_library_desc d = {};
   d.spatial = 2;
   d.N = n;
@@ -44,9 +42,8 @@ void addConv(std::vector<Shape> &all, const std::string &net, int64_t n, int64_t
     d.pad_low[i] = d.pad_high[i] = p;
     d.out[i] = (h + 2 * p - k) / s + 1;
   }
-  const std::string name = net + " n" + std::to_string(n) + " " + std::to_string(c) + "x" +
-                           std::to_string(h) + "->" + std::to_string(o) + " k" + std::to_string(k) + " s" +
-                           std::to_string(s);
+  const std::string name = net + " n" + std::to_string(n) + " " + std::to_string(c) + "x" + std::to_string(h) + "->" +
+                           std::to_string(o) + " k" + std::to_string(k) + " s" + std::to_string(s);
   const char *const suffix[] = {" fwd", " dx", " dw"};
   for (int op = 0; op < 3; ++op) {
     d.op = MPC_CONV_FORWARD + op;

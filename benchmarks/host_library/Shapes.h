@@ -14,8 +14,8 @@ struct Shape {
   mpc_library_desc desc; // types are left to the caller
 };
 
-/// Returns the forward pass, input gradient and weight gradient of the layers of an MLP (batch 128, 784-512-512-10), LeNet
-/// (batch 128) and ResNet-18 on 32x32 images (batch 32), and one attention head's products.
+/// Returns the forward pass, input gradient and weight gradient of the layers of an MLP (batch 128, 784-512-512-10),
+/// LeNet (batch 128) and ResNet-18 on 32x32 images (batch 32), and one attention head's products.
 std::vector<Shape> shapes();
 
 /// Returns the multiply-adds times two.

@@ -3,6 +3,9 @@
 #include "compiler/Codegen/HostLowering.h"
 #include "compiler/Codegen/LinkShared.h"
 #include "compiler/Codegen/Parallel.h"
+#include "passes/Lowering/DeviceToEmulator/DeviceToEmulator.h"
+#include "passes/Lowering/DeviceToEmulator/Rewriter.h"
+#include "runtime/abi/mpc/emulator.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -10,9 +13,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "passes/Lowering/DeviceToEmulator/DeviceToEmulator.h"
-#include "passes/Lowering/DeviceToEmulator/Rewriter.h"
-#include "runtime/abi/mpc/emulator.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
@@ -24,9 +24,11 @@ using namespace mpc;
 static_assert(emulator::kBias == MPC_EMU_BIAS && emulator::kOffsetBits == MPC_EMU_OFFSET_BITS);
 static_assert(emulator::kMaxPieces == MPC_EMU_MAX_PIECES && emulator::kMaxThreads == MPC_EMU_MAX_THREADS);
 static_assert(emulator::kMaxCluster == MPC_EMU_MAX_CLUSTER && uint32_t(emulator::kOwnBlock) == MPC_EMU_OWN_BLOCK);
-static_assert(emulator::kBlockField == offsetof(mpc_emu_thread, block) && emulator::kRegisters == offsetof(mpc_emu_thread, registers));
+static_assert(emulator::kBlockField == offsetof(mpc_emu_thread, block) &&
+              emulator::kRegisters == offsetof(mpc_emu_thread, registers));
 static_assert(emulator::kGridField == offsetof(mpc_emu_thread, grid));
-static_assert(emulator::Read == int(MPC_EMU_READ) && emulator::Write == int(MPC_EMU_WRITE) && emulator::Atomic == int(MPC_EMU_ATOMIC));
+static_assert(emulator::Read == int(MPC_EMU_READ) && emulator::Write == int(MPC_EMU_WRITE) &&
+              emulator::Atomic == int(MPC_EMU_ATOMIC));
 
 /// Returns the object of a module, which is lowered in place; empty after an error, for which there is a
 /// diagnostic or the text in `error`.
@@ -50,7 +52,8 @@ static std::string compileModule(ModuleOp module, const HostCpu &cpu, std::strin
 FailureOr<std::string> mpc::emitEmulatorObject(ModuleOp kernels, const HostCpu &cpu, size_t modules, unsigned threads) {
   // These are the dialects whose ops the lowerings create.
   MLIRContext *context = kernels.getContext();
-  context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect>();
+  context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect,
+                       scf::SCFDialect>();
   auto parts = dealKernels(kernels, modules);
   std::vector<std::string> objects(parts.size()), errors(parts.size());
   onThreads(context, parts.size(), threads, [&](size_t i) { objects[i] = compileModule(*parts[i], cpu, errors[i]); });

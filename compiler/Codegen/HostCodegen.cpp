@@ -5,6 +5,7 @@
 #include "compiler/Codegen/Parallel.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Kernel/IR/Kernel.h"
+#include "passes/Lowering/Elemental/ElementEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -14,7 +15,6 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "passes/Lowering/Elemental/ElementEmitter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
@@ -24,8 +24,8 @@ using namespace mlir;
 using namespace mpc;
 
 void mpc::registerHostDialects(DialectRegistry &registry) {
-  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, graph::GraphDialect, kernel::KernelDialect, LLVM::LLVMDialect,
-                  math::MathDialect, scf::SCFDialect>();
+  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, graph::GraphDialect, kernel::KernelDialect,
+                  LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect>();
   registerElementalModels(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
@@ -57,7 +57,8 @@ static bool compileModule(ModuleOp source, ArrayRef<HostCpu> cpus, std::string &
   return true;
 }
 
-FailureOr<std::vector<HostObject>> mpc::compileHostKernels(ArrayRef<ModuleOp> modules, ArrayRef<HostCpu> cpus, unsigned threads, bool relocatable) {
+FailureOr<std::vector<HostObject>> mpc::compileHostKernels(ArrayRef<ModuleOp> modules, ArrayRef<HostCpu> cpus,
+                                                           unsigned threads, bool relocatable) {
   assert(!modules.empty() && "there is something to compile");
   MLIRContext *context = modules.front()->getContext();
   size_t count = modules.size();
@@ -75,7 +76,8 @@ FailureOr<std::vector<HostObject>> mpc::compileHostKernels(ArrayRef<ModuleOp> mo
       return emitError(loc, error), failure();
   std::vector<HostObject> result;
   for (auto [cpu, bytes] : llvm::zip_equal(cpus, objects)) {
-    auto linked = relocatable ? linkRelocatable(loc, bytes) : linkShared(loc, bytes, ("model." + llvm::Twine(cpu.name) + ".so").str());
+    auto linked = relocatable ? linkRelocatable(loc, bytes)
+                              : linkShared(loc, bytes, ("model." + llvm::Twine(cpu.name) + ".so").str());
     if (failed(linked))
       return failure();
     result.push_back({cpu, std::move(*linked)});

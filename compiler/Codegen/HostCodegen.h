@@ -16,8 +16,7 @@ class DialectRegistry;
 
 namespace mpc {
 
-/// A CPU that code is compiled for; `name` is the suffix of the program's section ("x86-64-v3", "x86-64-v4",
-/// "native").
+/// A CPU that code is compiled for; `name` is the suffix of the program's section ("x86-64-v3", "x86-64-v4", "native").
 struct HostCpu {
   std::string name;
   static HostCpu v3() { return {"x86-64-v3"}; }
@@ -42,7 +41,8 @@ void registerHostDialects(mlir::DialectRegistry &registry);
 /// Compiles all kernels of the modules, which do not change, for each CPU on `threads` threads. Fails with a
 /// diagnostic (unknown CPU, internal error of LLVM or LLD). With `relocatable` the objects are relocatable
 /// ones for a linker (--emit=obj) instead of shared ones.
-mlir::FailureOr<std::vector<HostObject>> compileHostKernels(llvm::ArrayRef<mlir::ModuleOp> modules, llvm::ArrayRef<HostCpu> cpus, unsigned threads = 2,
+mlir::FailureOr<std::vector<HostObject>> compileHostKernels(llvm::ArrayRef<mlir::ModuleOp> modules,
+                                                            llvm::ArrayRef<HostCpu> cpus, unsigned threads = 2,
                                                             bool relocatable = false);
 /// Returns the optimised LLVM IR of a module's kernels for one CPU, for --emit=llvm.
 mlir::FailureOr<std::string> hostLLVMIR(mlir::ModuleOp module, const HostCpu &cpu);

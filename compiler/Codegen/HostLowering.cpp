@@ -1,5 +1,6 @@
 //===- HostLowering.cpp - scf, arith and math to the llvm dialect --------------------===//
 #include "compiler/Codegen/HostLowering.h"
+#include "passes/Lowering/MathApprox/MathApprox.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -12,7 +13,6 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/DialectConversion.h"
-#include "passes/Lowering/MathApprox/MathApprox.h"
 
 using namespace mlir;
 

@@ -33,8 +33,8 @@ std::unique_ptr<TargetMachine> mpc::createTargetMachine(const HostCpu &cpu, std:
       features += (features.empty() ? "+" : ",+") + feature;
   }
   TargetOptions options;
-  std::unique_ptr<TargetMachine> machine(
-      target->createTargetMachine(triple, name, features, options, Reloc::PIC_, std::nullopt, CodeGenOptLevel::Default));
+  std::unique_ptr<TargetMachine> machine(target->createTargetMachine(triple, name, features, options, Reloc::PIC_,
+                                                                     std::nullopt, CodeGenOptLevel::Default));
   if (!machine || !machine->getMCSubtargetInfo()->isCPUStringValid(name)) {
     error = ("unknown CPU '" + Twine(name) + "'").str();
     return nullptr;

@@ -14,7 +14,8 @@ LLD_HAS_DRIVER(elf)
 
 using namespace mlir;
 
-static constexpr llvm::StringLiteral kTemporaryHint = "set TMPDIR to a folder that can be written, with room for the object files";
+static constexpr llvm::StringLiteral kTemporaryHint =
+    "set TMPDIR to a folder that can be written, with room for the object files";
 
 static FailureOr<std::string> link(Location loc, ArrayRef<std::string> objects, ArrayRef<std::string> flags) {
   // LLD keeps its state in globals, so only one thread may link at a time.
@@ -74,4 +75,6 @@ FailureOr<std::string> mpc::linkShared(Location loc, ArrayRef<std::string> objec
   return link(loc, objects, {"-shared", "-nostdlib", "--strip-all", "--hash-style=gnu", "-soname", soname.str()});
 }
 
-FailureOr<std::string> mpc::linkRelocatable(Location loc, ArrayRef<std::string> objects) { return link(loc, objects, {"-r"}); }
+FailureOr<std::string> mpc::linkRelocatable(Location loc, ArrayRef<std::string> objects) {
+  return link(loc, objects, {"-r"});
+}

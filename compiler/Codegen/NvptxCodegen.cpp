@@ -6,6 +6,7 @@
 #include "compiler/Codegen/Ptxas.h"
 #include "dialects/Kernel/IR/SharedMemory.h"
 #include "dialects/Support/Diagnostics.h"
+#include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -16,7 +17,6 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
@@ -26,7 +26,8 @@ using namespace mlir;
 using namespace mpc;
 
 void mpc::registerNvptxDialects(DialectRegistry &registry) {
-  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, kernel::KernelDialect, LLVM::LLVMDialect, math::MathDialect, NVVM::NVVMDialect, scf::SCFDialect>();
+  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, kernel::KernelDialect, LLVM::LLVMDialect,
+                  math::MathDialect, NVVM::NVVMDialect, scf::SCFDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
@@ -34,10 +35,15 @@ void mpc::registerNvptxDialects(DialectRegistry &registry) {
 
 /// Lowers `module` in place and translates it. Returns null after an error, for which there is a diagnostic
 /// or the text in `error`.
-static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, llvm::LLVMContext &context, std::vector<NvptxKernel> &kernels, std::string &error) {
+static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, llvm::LLVMContext &context,
+                                                       std::vector<NvptxKernel> &kernels, std::string &error) {
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
     if (kernel::EntryAttr entry = kernel::EntryAttr::of(function))
-      kernels.push_back({.symbol = function.getName().str(), .entry = entry, .report = {}, .instructions = {}, .sharedBytes = kernel::SharedMemory(function).bytes});
+      kernels.push_back({.symbol = function.getName().str(),
+                         .entry = entry,
+                         .report = {},
+                         .instructions = {},
+                         .sharedBytes = kernel::SharedMemory(function).bytes});
   if (failed(lowerDeviceOps(module)))
     return nullptr;
   for (NvptxKernel &kernel : kernels)
@@ -111,7 +117,10 @@ static void compilePart(Part &part, const GpuArch &arch, const NvptxOptions &opt
 FailureOr<ModuleOp> mpc::gpuKernels(ModuleOp module) {
   SmallVector<ModuleOp> all = kernel::kernelModules(module);
   if (all.size() > 1)
-    return emitErrorWithHint(all[1].getLoc(), "'" + all[1].getName().value_or("") + "' is a second module of kernels; a program for a GPU has one", "run mpc-emit-kernels with units=1");
+    return emitErrorWithHint(all[1].getLoc(),
+                             "'" + all[1].getName().value_or("") +
+                                 "' is a second module of kernels; a program for a GPU has one",
+                             "run mpc-emit-kernels with units=1");
   return all.empty() ? ModuleOp() : all.front();
 }
 
@@ -122,7 +131,8 @@ FailureOr<std::vector<NvptxModule>> mpc::compileNvptx(ModuleOp kernels, const Nv
   std::vector<Part> parts;
   for (OwningOpRef<ModuleOp> &source : dealKernels(kernels, options.modules))
     parts.push_back({std::move(source), {}, {}});
-  onThreads(kernels.getContext(), parts.size(), options.threads, [&](size_t i) { compilePart(parts[i], *arch, options); });
+  onThreads(kernels.getContext(), parts.size(), options.threads,
+            [&](size_t i) { compilePart(parts[i], *arch, options); });
 
   std::vector<NvptxModule> result;
   bool failed = false;

@@ -22,12 +22,12 @@ namespace mpc {
 
 /// The numbers that `ptxas -v` reports for a kernel.
 struct PtxasReport {
-  int registers = 0;        ///< per thread
-  int stackBytes = 0;       ///< local memory, spills included
+  int registers = 0;  ///< per thread
+  int stackBytes = 0; ///< local memory, spills included
   int spillStoreBytes = 0;
   int spillLoadBytes = 0;
-  int sharedBytes = 0;      ///< static
-  int constantBytes = 0;    ///< parameters included
+  int sharedBytes = 0;   ///< static
+  int constantBytes = 0; ///< parameters included
   int barriers = 0;
   std::vector<std::string> warnings; ///< "(C7510) Potential Performance Loss: ..."
 };
@@ -39,7 +39,8 @@ struct PtxInstructions {
   int loadMatrix = 0;   ///< ldmatrix
   int copyAsync = 0;    ///< cp.async
   int tensorCopies = 0; ///< cp.async.bulk.tensor
-  int wideLoads = 0, otherLoads = 0;   ///< accesses to global memory that move 16 bytes at once, and those that move fewer
+  int wideLoads = 0,
+      otherLoads = 0; ///< accesses to global memory that move 16 bytes at once, and those that move fewer
   int wideStores = 0, otherStores = 0;
 };
 
@@ -49,7 +50,8 @@ llvm::StringMap<PtxInstructions> countPtxInstructions(llvm::StringRef ptx);
 struct NvptxKernel {
   std::string symbol;
   kernel::EntryAttr entry = {};
-  int64_t dynamicSharedBytes = 0; ///< the bytes that a launch must ask for; above 48 KB the function's limit must be raised first
+  int64_t dynamicSharedBytes =
+      0; ///< the bytes that a launch must ask for; above 48 KB the function's limit must be raised first
   std::optional<PtxasReport> report;
   PtxInstructions instructions;
   int64_t sharedBytes = 0; ///< the bytes of a block, static and dynamic
@@ -73,12 +75,12 @@ struct NvptxOptions {
 /// Registers the dialects and translations that a context needs.
 void registerNvptxDialects(mlir::DialectRegistry &registry);
 
-/// Returns the module of kernels in a module whose kernels have been emitted for a GPU; null where nothing is computed. A second one is an error: compileNvptx divides the
-/// kernels of one module itself.
+/// Returns the module of kernels in a module whose kernels have been emitted for a GPU; null where nothing is computed.
+/// A second one is an error: compileNvptx divides the kernels of one module itself.
 mlir::FailureOr<mlir::ModuleOp> gpuKernels(mlir::ModuleOp module);
 
-/// Compiles the kernels of `kernels`, which does not change. Fails with a located diagnostic: for a module without a GPU, an
-/// instruction that the architecture lacks, a function that has no code for GPUs, or an error of ptxas (with
+/// Compiles the kernels of `kernels`, which does not change. Fails with a located diagnostic: for a module without a
+/// GPU, an instruction that the architecture lacks, a function that has no code for GPUs, or an error of ptxas (with
 /// the kernel's name).
 mlir::FailureOr<std::vector<NvptxModule>> compileNvptx(mlir::ModuleOp kernels, const NvptxOptions &options);
 

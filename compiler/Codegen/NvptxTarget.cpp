@@ -31,17 +31,17 @@ std::unique_ptr<TargetMachine> mpc::createNvptxMachine(const GpuArch &arch) {
   // Operations are contracted only where the kernel says fma: multiplications and additions are printed with
   // .rn, and ptxas and the driver do not contract those.
   options.AllowFPOpFusion = FPOpFusion::Strict;
-  return std::unique_ptr<TargetMachine>(target->createTargetMachine(triple, arch.name, ("+ptx" + Twine(arch.ptxVersion)).str(), options, std::nullopt, std::nullopt,
-                                                                    CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<TargetMachine>(
+      target->createTargetMachine(triple, arch.name, ("+ptx" + Twine(arch.ptxVersion)).str(), options, std::nullopt,
+                                  std::nullopt, CodeGenOptLevel::Aggressive));
 }
 
 void mpc::optimizeForNvptx(Module &module, TargetMachine &machine) {
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = false; // there are no vector units to fill
   tuning.SLPVectorization = false;
-  runPipeline(module, machine, tuning, [](PassBuilder &builder) {
-    return builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3);
-  });
+  runPipeline(module, machine, tuning,
+              [](PassBuilder &builder) { return builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3); });
 }
 
 /// Returns the name of a function that a kernel calls but that is not defined for GPUs; "" when there is
@@ -55,19 +55,34 @@ static std::string findUndefinedCall(Module &module) {
         continue;
       bool missing = !callee->isIntrinsic();
       switch (callee->getIntrinsicID()) {
-      case Intrinsic::exp: case Intrinsic::exp10: case Intrinsic::log: case Intrinsic::log10: case Intrinsic::pow: case Intrinsic::powi:
-      case Intrinsic::tan: case Intrinsic::asin: case Intrinsic::acos: case Intrinsic::atan: case Intrinsic::atan2:
-      case Intrinsic::sinh: case Intrinsic::cosh: case Intrinsic::tanh:
+      case Intrinsic::exp:
+      case Intrinsic::exp10:
+      case Intrinsic::log:
+      case Intrinsic::log10:
+      case Intrinsic::pow:
+      case Intrinsic::powi:
+      case Intrinsic::tan:
+      case Intrinsic::asin:
+      case Intrinsic::acos:
+      case Intrinsic::atan:
+      case Intrinsic::atan2:
+      case Intrinsic::sinh:
+      case Intrinsic::cosh:
+      case Intrinsic::tanh:
         missing = true;
         break;
-      case Intrinsic::exp2: case Intrinsic::log2: case Intrinsic::sin: case Intrinsic::cos:
+      case Intrinsic::exp2:
+      case Intrinsic::log2:
+      case Intrinsic::sin:
+      case Intrinsic::cos:
         missing = !call->hasApproxFunc(); // the hardware's functions are only approximate
         break;
       default:
         break;
       }
       if (missing)
-        return ("kernel '" + function.getName() + "' calls '" + callee->getName() + "', which has no code for GPUs").str();
+        return ("kernel '" + function.getName() + "' calls '" + callee->getName() + "', which has no code for GPUs")
+            .str();
     }
   return "";
 }

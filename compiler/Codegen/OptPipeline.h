@@ -9,8 +9,7 @@ namespace mpc {
 
 /// Gives the module the machine's triple and data layout, then runs the passes that `build` returns, with all
 /// analyses registered.
-void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
-                 const llvm::PipelineTuningOptions &tuning,
+void runPipeline(llvm::Module &module, llvm::TargetMachine &machine, const llvm::PipelineTuningOptions &tuning,
                  llvm::function_ref<llvm::ModulePassManager(llvm::PassBuilder &)> build);
 
 /// Returns the machine's code for the module: an object's bytes, or the text of assembly. The target must

@@ -9,7 +9,8 @@ using namespace mlir;
 using namespace mpc;
 
 /// Copies these kernels, and everything that they use, from the module into a new one.
-static OwningOpRef<ModuleOp> extract(ModuleOp source, const SymbolTable &symbols, llvm::SmallVector<Operation *> kernels) {
+static OwningOpRef<ModuleOp> extract(ModuleOp source, const SymbolTable &symbols,
+                                     llvm::SmallVector<Operation *> kernels) {
   OwningOpRef<ModuleOp> result(ModuleOp::create(source.getLoc()));
   if (auto target = kernel::TargetAttr::of(source))
     (*result)->setAttr(kernel::TargetAttr::name, target);
@@ -19,7 +20,8 @@ static OwningOpRef<ModuleOp> extract(ModuleOp source, const SymbolTable &symbols
     if (!uses)
       continue;
     for (SymbolTable::SymbolUse use : *uses)
-      if (Operation *definition = symbols.lookup(use.getSymbolRef().getRootReference()); definition && wanted.insert(definition).second)
+      if (Operation *definition = symbols.lookup(use.getSymbolRef().getRootReference());
+          definition && wanted.insert(definition).second)
         kernels.push_back(definition);
   }
   OpBuilder b(result->getBodyRegion());

@@ -7,8 +7,8 @@
 
 namespace mpc {
 
-/// Deals the device kernels of a module out to at most `parts` modules, which are the units of parallel
-/// compilation: kernel i goes to part i mod `parts`, together with the symbols that it uses. The parts have the target of `kernels`.
+/// Deals the device kernels of a module out to at most `parts` modules, which are the units of parallel compilation:
+/// kernel i goes to part i mod `parts`, together with the symbols that it uses. The parts have the target of `kernels`.
 std::vector<mlir::OwningOpRef<mlir::ModuleOp>> dealKernels(mlir::ModuleOp kernels, size_t parts);
 
 /// Calls work(i) for every i below `count` on at most `threads` threads. All of them may create types and

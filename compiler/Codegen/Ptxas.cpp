@@ -95,7 +95,8 @@ std::string mpc::describePtxasError(StringRef output, StringRef ptx) {
       if (StringRef name = between(ptxLine, ".entry ", "("); !name.empty())
         kernel = name.str();
       if (++at == number)
-        return ("in kernel '" + Twine(kernel) + "': " + line.substr(line.find(';') + 1).trim() + ": " + ptxLine.trim()).str();
+        return ("in kernel '" + Twine(kernel) + "': " + line.substr(line.find(';') + 1).trim() + ": " + ptxLine.trim())
+            .str();
     }
     return line.trim().str();
   }
@@ -152,11 +153,13 @@ PtxasResult mpc::runPtxas(StringRef ptxas, StringRef ptx, const GpuArch &arch) {
   }
   // With fmad=false multiplications and additions stay as the kernel has them, as they do in PTX that the
   // driver compiles.
-  std::string arguments[] = {ptxas.str(), "-arch=" + arch.name.str(), "-O3", "-v", "--fmad=false", "-o", output.path, input.path};
+  std::string arguments[] = {ptxas.str(), "-arch=" + arch.name.str(), "-O3", "-v", "--fmad=false", "-o", output.path,
+                             input.path};
   SmallVector<StringRef> argv(std::begin(arguments), std::end(arguments));
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log.path), StringRef(log.path)};
   std::string message;
-  int status = sys::ExecuteAndWait(ptxas, argv, std::nullopt, redirects, /*SecondsToWait=*/600, /*MemoryLimit=*/0, &message);
+  int status =
+      sys::ExecuteAndWait(ptxas, argv, std::nullopt, redirects, /*SecondsToWait=*/600, /*MemoryLimit=*/0, &message);
   std::string text = log.contents();
   if (status != 0) {
     if (message.empty())

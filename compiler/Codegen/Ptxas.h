@@ -11,8 +11,8 @@ namespace mpc {
 std::string findPtxas();
 
 struct PtxasResult {
-  std::string cubin; ///< empty after an error
-  std::string error; ///< names the kernel
+  std::string cubin;                    ///< empty after an error
+  std::string error;                    ///< names the kernel
   llvm::StringMap<PtxasReport> reports; ///< keyed by kernel
 };
 

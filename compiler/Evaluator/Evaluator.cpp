@@ -8,8 +8,8 @@ using namespace mpc;
 
 //===-- One op, one block ---------------------------------------------------------===//
 
-LogicalResult Evaluator::evaluateOp(Operation *op, ArrayRef<HostTensor> operands,
-                                    SmallVectorImpl<HostTensor> &results, EvalMode mode) {
+LogicalResult Evaluator::evaluateOp(Operation *op, ArrayRef<HostTensor> operands, SmallVectorImpl<HostTensor> &results,
+                                    EvalMode mode) {
   auto evaluable = dyn_cast<EvaluableOpInterface>(op);
   if (!evaluable)
     return emitErrorWithHint(op->getLoc(), "'" + op->getName().getStringRef() + "' has no evaluator model",
@@ -132,10 +132,12 @@ LogicalResult Evaluator::run(StringRef entry, ArrayRef<HostTensor> inputs, Small
   if (!function || function.isExternal())
     return module.emitError("no entry @") << entry;
   if (inputs.size() != function.getNumArguments())
-    return function->emitError("entry @") << entry << " takes " << function.getNumArguments() << " inputs, not " << inputs.size();
+    return function->emitError("entry @")
+           << entry << " takes " << function.getNumArguments() << " inputs, not " << inputs.size();
   for (auto [i, input] : llvm::enumerate(inputs))
     if (input.type() != function.getArgument(i).getType())
-      return function->emitError("entry @") << entry << ": input " << i << " has type " << input.type() << ", not " << function.getArgument(i).getType();
+      return function->emitError("entry @") << entry << ": input " << i << " has type " << input.type() << ", not "
+                                            << function.getArgument(i).getType();
 
   assigned.clear();
   updates.clear();

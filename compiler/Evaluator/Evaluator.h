@@ -57,10 +57,9 @@ private:
   llvm::StringMap<HostTensor> variables, assigned, updates;
 };
 
-/// The initial value of a variable, as its `init` (train.variable) says. Random values come from a test
-/// generator: splitmix64 of (FNV-1a of the name) + index, Box-Muller for normal ones; they are rounded to the
-/// variable's type, as data are. A copy_of has the source's initial value, which is rounded in `Rounded` mode
-/// only.
+/// The initial value of a variable, as its `init` (train.variable) says. Random values come from a test generator:
+/// splitmix64 of (FNV-1a of the name) + index, Box-Muller for normal ones; they are rounded to the variable's type, as
+/// data are. A copy_of has the source's initial value, which is rounded in `Rounded` mode only.
 llvm::FailureOr<HostTensor> initialValue(mlir::Operation *variable, EvalMode mode);
 
 } // namespace mpc

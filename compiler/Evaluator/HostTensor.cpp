@@ -29,7 +29,8 @@ SmallVector<int64_t> mpc::stridesOf(ArrayRef<int64_t> shape) {
 
 //===-- Rounding -----------------------------------------------------------------===//
 
-/// Rounds to a binary float with `precision` significant bits (the implicit one included) and normal exponents minExponent to maxExponent.
+/// Rounds to a binary float with `precision` significant bits (the implicit one included) and normal exponents
+/// minExponent to maxExponent.
 static double roundToFloat(double v, int precision, int minExponent, int maxExponent) {
   if (v == 0 || !std::isfinite(v))
     return v;

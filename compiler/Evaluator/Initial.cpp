@@ -35,7 +35,8 @@ static FailureOr<HostTensor> logicalValue(train::VariableOp variable, EvalMode m
   } else if (auto normal = dyn_cast<train::NormalAttr>(init)) {
     double mean = normal.getMean().getValueAsDouble(), stddev = normal.getStddev().getValueAsDouble();
     for (auto [i, v] : llvm::enumerate(result.values))
-      v = mean + stddev * std::sqrt(-2 * std::log(1 - uniform(key, 2 * i))) * std::cos(2 * M_PI * uniform(key, 2 * i + 1));
+      v = mean +
+          stddev * std::sqrt(-2 * std::log(1 - uniform(key, 2 * i))) * std::cos(2 * M_PI * uniform(key, 2 * i + 1));
   } else if (auto range = dyn_cast<train::UniformAttr>(init)) {
     double low = range.getLow().getValueAsDouble(), high = range.getHigh().getValueAsDouble();
     for (auto [i, v] : llvm::enumerate(result.values))

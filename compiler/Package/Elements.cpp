@@ -53,6 +53,7 @@ mpc_dtype mpc::dtypeOf(Type element) {
 }
 
 llvm::StringRef mpc::dtypeName(Type element) {
-  static constexpr llvm::StringLiteral names[] = {"", "f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"};
+  static constexpr llvm::StringLiteral names[] = {"",    "f16", "bf16", "f32", "f64", "i8",  "i16",
+                                                  "i32", "i64", "u8",   "u16", "u32", "u64", "bool"};
   return names[dtypeOf(element)];
 }

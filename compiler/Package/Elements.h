@@ -1,9 +1,9 @@
 //===- Elements.h - bytes of constants and types ----------------------------------===//
 #ifndef MPC_PACKAGE_ELEMENTS_H
 #define MPC_PACKAGE_ELEMENTS_H
+#include "mpc/kernel.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "mpc/kernel.h"
 #include <string>
 
 namespace mpc {

@@ -1,7 +1,7 @@
 #include "compiler/Package/LibraryCalls.h"
 #include "compiler/Package/Elements.h"
-#include "dialects/Kernel/Analysis/HostCall.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/HostCall.h"
 #include "dialects/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -34,7 +34,9 @@ static LogicalResult describeConv(ConvolutionOpInterface op, mpc_library_desc &d
   if (op.getLayout() != Layout::ChannelsLast)
     return op->emitOpError("library calls take channels_last activations");
   Value result = op->getResult(0);
-  desc.op = result == op.getOutput() ? MPC_CONV_FORWARD : result == op.getInput() ? MPC_CONV_INPUT_GRAD : MPC_CONV_WEIGHT_GRAD;
+  desc.op = result == op.getOutput()  ? MPC_CONV_FORWARD
+            : result == op.getInput() ? MPC_CONV_INPUT_GRAD
+                                      : MPC_CONV_WEIGHT_GRAD;
   ArrayRef<int64_t> xs = shapeOf(op.getInput()), ws = shapeOf(op.getWeight()), ys = shapeOf(op.getOutput());
   desc.spatial = xs.size() - 2;
   desc.N = xs.front();
@@ -59,7 +61,8 @@ FailureOr<LibraryCall> mpc::describeLibraryCall(kernel::DispatchOp dispatch) {
     return failure();
   ContractionOpInterface contraction = part->contraction;
   if (isFloat8(elementOf(contraction->getOperand(0))))
-    return emitErrorWithHint(contraction.getLoc(), "products of 8-bit floats have no host kernel", "compile for sm_90a");
+    return emitErrorWithHint(contraction.getLoc(), "products of 8-bit floats have no host kernel",
+                             "compile for sm_90a");
 
   LibraryCall call;
   mpc_library_desc &desc = call.desc;

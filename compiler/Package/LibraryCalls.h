@@ -13,8 +13,8 @@ struct LibraryCall {
   llvm::SmallVector<unsigned> args;
 };
 
-/// Describes what a host library computes of a contraction (kernel::HostCall): a matmul or channels-last convolution, with or without a bias for each column. Fails with a
-/// located error where no library computes it.
+/// Describes what a host library computes of a contraction (kernel::HostCall): a matmul or channels-last convolution,
+/// with or without a bias for each column. Fails with a located error where no library computes it.
 mlir::FailureOr<LibraryCall> describeLibraryCall(kernel::DispatchOp dispatch);
 
 } // namespace mpc

@@ -33,7 +33,8 @@ static std::string inComment(StringRef text) {
 }
 
 static std::string portLine(const Json &port) {
-  std::string line = " *   " + port.at("name").get<std::string>() + ": " + port.at("dtype").get<std::string>() + " " + port.at("shape").dump();
+  std::string line = " *   " + port.at("name").get<std::string>() + ": " + port.at("dtype").get<std::string>() + " " +
+                     port.at("shape").dump();
   if (port.contains("role") && port["role"] != "output")
     line += " (" + port["role"].get<std::string>() + ")";
   auto addRanges = [&](const Json &of, const std::string &what) {
@@ -63,8 +64,9 @@ std::string mpc::libraryHeader(StringRef manifestJson, StringRef library) {
   std::string model = manifest.at("model"), prefix = identifier(model);
   const Json &precision = manifest.at("precision");
   std::string text = "/* " + inComment(model) + kBanner + manifest.at("producer").get<std::string>() + " (" +
-                     precision.at("type").get<std::string>() + ", " + precision.at("opt_level").get<std::string>() + ").\n * Link with " +
-                     inComment(llvm::sys::path::filename(library)) + "; mpc_open(NULL, NULL) opens this model.\n";
+                     precision.at("type").get<std::string>() + ", " + precision.at("opt_level").get<std::string>() +
+                     ").\n * Link with " + inComment(llvm::sys::path::filename(library)) +
+                     "; mpc_open(NULL, NULL) opens this model.\n";
   for (const Json &entry : manifest.at("plans").at(0).at("entries")) {
     std::string kind = entry.at("kind");
     if (kind == "trace")
@@ -76,18 +78,22 @@ std::string mpc::libraryHeader(StringRef manifestJson, StringRef library) {
     for (const Json &port : entry.at("outputs"))
       text += portLine(port);
   }
-  size_t parameters = llvm::count_if(manifest.at("variables"), [](const Json &v) { return v.at("role") == "parameter"; });
-  text += " *\n * " + std::to_string(parameters) + " parameters, under their ONNX names.\n */\n#define " + prefix + "_BATCH " + manifest.at("batch").dump() + "\n\n";
+  size_t parameters =
+      llvm::count_if(manifest.at("variables"), [](const Json &v) { return v.at("role") == "parameter"; });
+  text += " *\n * " + std::to_string(parameters) + " parameters, under their ONNX names.\n */\n#define " + prefix +
+          "_BATCH " + manifest.at("batch").dump() + "\n\n";
   return text + abiText;
 }
 
-LogicalResult mpc::writeLibrary(Location loc, StringRef path, StringRef runtime, const std::map<std::string, std::string> &sections) {
+LogicalResult mpc::writeLibrary(Location loc, StringRef path, StringRef runtime,
+                                const std::map<std::string, std::string> &sections) {
   // The dynamic string table has a placeholder, "MPC_SONAME" and underscores (runtime/CMakeLists.txt).
   std::string file = runtime.str();
   size_t begin = file.find("MPC_SONAME____"), end = begin == std::string::npos ? begin : file.find('\0', begin);
   StringRef name = llvm::sys::path::filename(path);
   if (end == std::string::npos || name.size() > end - begin)
-    return emitErrorWithHint(loc, Twine("cannot name a library '") + name + "'", "build or install mpc again, or choose a shorter name with -o");
+    return emitErrorWithHint(loc, Twine("cannot name a library '") + name + "'",
+                             "build or install mpc again, or choose a shorter name with -o");
   std::fill(file.begin() + begin, file.begin() + end, '\0');
   std::copy(name.begin(), name.end(), file.begin() + begin);
   return writeProgram(loc, path, file, sections);

@@ -41,7 +41,9 @@ private:
 static int64_t offsetAttr(Operation *op) { return op->getAttrOfType<IntegerAttr>(kernel::kOffsetAttr).getInt(); }
 static json tensorJson(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  return {{"dtype", dtypeName(tensor.getElementType()).str()}, {"shape", tensor.getShape().vec()}, {"bytes", graph::bytesOf(type)}};
+  return {{"dtype", dtypeName(tensor.getElementType()).str()},
+          {"shape", tensor.getShape().vec()},
+          {"bytes", graph::bytesOf(type)}};
 }
 
 int64_t ManifestBuilder::append(const std::string &bytes) {
@@ -59,9 +61,13 @@ json ManifestBuilder::initOf(train::VariableOp variable) {
     return {{"kind", "fill"}, {"value", fill.getValue().getValueAsDouble()}};
   }
   if (auto normal = dyn_cast<train::NormalAttr>(init))
-    return {{"kind", "normal"}, {"mean", normal.getMean().getValueAsDouble()}, {"stddev", normal.getStddev().getValueAsDouble()}};
+    return {{"kind", "normal"},
+            {"mean", normal.getMean().getValueAsDouble()},
+            {"stddev", normal.getStddev().getValueAsDouble()}};
   if (auto uniform = dyn_cast<train::UniformAttr>(init))
-    return {{"kind", "uniform"}, {"low", uniform.getLow().getValueAsDouble()}, {"high", uniform.getHigh().getValueAsDouble()}};
+    return {{"kind", "uniform"},
+            {"low", uniform.getLow().getValueAsDouble()},
+            {"high", uniform.getHigh().getValueAsDouble()}};
   if (isa<train::CopyOfAttr>(init))
     return {{"kind", "copy"}};
   auto elements = cast<ElementsAttr>(init);
@@ -89,8 +95,8 @@ json ManifestBuilder::variables() {
     if (auto name = variable->getAttrOfType<StringAttr>(train::kNameAttr)) {
       v["onnx"] = {{"name", name.str()}};
       if (auto input = variable->getAttrOfType<IntegerAttr>(train::kInputAttr))
-        v["onnx"].update({{"node", variable->getAttrOfType<StringAttr>(train::kNodeAttr).str()},
-                          {"input", input.getInt()}});
+        v["onnx"].update(
+            {{"node", variable->getAttrOfType<StringAttr>(train::kNodeAttr).str()}, {"input", input.getInt()}});
     }
     result.push_back(std::move(v));
   }
@@ -121,11 +127,11 @@ json ManifestBuilder::steps() {
       json &scaler = s["scaler"];
       const train::Scaler &options = step.getScaler().getOptions();
       scaler["kind"] = nameOf(options.kind).str();
-      for (auto [key, variable] : {std::pair("scale", "/scale"), std::pair("tracker", "/growth_tracker"), std::pair("skipped", "/skipped")})
+      for (auto [key, variable] :
+           {std::pair("scale", "/scale"), std::pair("tracker", "/growth_tracker"), std::pair("skipped", "/skipped")})
         if (has(name + variable))
           scaler[key] = name + variable;
-      // The rule that a bounded scale follows is included, so that the runtime can report when a bound takes
-      // effect.
+      // The rule that a bounded scale follows is included, so that the runtime can report when a bound takes effect.
       if (options.kind == train::ScalerKind::Dynamic) {
         if (options.hysteresis > 1)
           scaler["hysteresis"] = options.hysteresis;
@@ -144,16 +150,37 @@ json ManifestBuilder::steps() {
 
 /// The fields of a description that its op uses.
 static json libraryJson(const mpc_library_desc &d) {
-  json j = {{"op", d.op}, {"type_a", d.type_a}, {"type_b", d.type_b}, {"type_out", d.type_out}, {"type_bias", d.type_bias},
-            {"has_bias", d.has_bias}, {"has_addend", d.has_addend}, {"activation", d.activation}};
+  json j = {{"op", d.op},
+            {"type_a", d.type_a},
+            {"type_b", d.type_b},
+            {"type_out", d.type_out},
+            {"type_bias", d.type_bias},
+            {"has_bias", d.has_bias},
+            {"has_addend", d.has_addend},
+            {"activation", d.activation}};
   if (d.op == MPC_MATMUL) {
-    j.update({{"batch", d.batch}, {"m", d.m}, {"n", d.n}, {"k", d.k}, {"transpose_a", d.transpose_a}, {"transpose_b", d.transpose_b},
-              {"broadcast_a", d.broadcast_a}, {"broadcast_b", d.broadcast_b}});
+    j.update({{"batch", d.batch},
+              {"m", d.m},
+              {"n", d.n},
+              {"k", d.k},
+              {"transpose_a", d.transpose_a},
+              {"transpose_b", d.transpose_b},
+              {"broadcast_a", d.broadcast_a},
+              {"broadcast_b", d.broadcast_b}});
     return j;
   }
   auto spatial = [&](const int64_t *values) { return std::vector<int64_t>(values, values + d.spatial); };
-  j.update({{"spatial", d.spatial}, {"N", d.N}, {"C", d.C}, {"O", d.O}, {"groups", d.groups}, {"in", spatial(d.in)}, {"out", spatial(d.out)},
-            {"kernel", spatial(d.kernel)}, {"stride", spatial(d.stride)}, {"dilation", spatial(d.dilation)}, {"pad_low", spatial(d.pad_low)},
+  j.update({{"spatial", d.spatial},
+            {"N", d.N},
+            {"C", d.C},
+            {"O", d.O},
+            {"groups", d.groups},
+            {"in", spatial(d.in)},
+            {"out", spatial(d.out)},
+            {"kernel", spatial(d.kernel)},
+            {"stride", spatial(d.stride)},
+            {"dilation", spatial(d.dilation)},
+            {"pad_low", spatial(d.pad_low)},
             {"pad_high", spatial(d.pad_high)}});
   return j;
 }
@@ -177,7 +204,8 @@ static void addNodes(Location loc, llvm::SetVector<StringRef> &names) {
 /// finite, and in a loop by how many bytes it moves.
 static void addFloats(json &list, int64_t offset, int64_t step, Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  if (!isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(tensor.getElementType()) || tensor.getNumElements() == 0)
+  if (!isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(tensor.getElementType()) ||
+      tensor.getNumElements() == 0)
     return;
   json floats = {offset, dtypeName(tensor.getElementType()).str(), tensor.getNumElements()};
   if (step != 0)
@@ -188,19 +216,20 @@ static void addFloats(json &list, int64_t offset, int64_t step, Type type) {
 
 /// By how many bytes each argument moves from one iteration of a loop to the next.
 static SmallVector<int64_t> stepsOf(kernel::DispatchOp dispatch) {
-  return dispatch.getArgSteps() ? SmallVector<int64_t>(*dispatch.getArgSteps()) : SmallVector<int64_t>(dispatch.getNumOperands() + dispatch.getNumResults(), 0);
+  return dispatch.getArgSteps() ? SmallVector<int64_t>(*dispatch.getArgSteps())
+                                : SmallVector<int64_t>(dispatch.getNumOperands() + dispatch.getNumResults(), 0);
 }
 
-/// Adds what the runtime needs to name a dispatch whose result is not finite: the float operands go to its
-/// first launch; the float results go to its last launch, and so do the nodes where there are more than `loc`
-/// names.
+/// Adds what the runtime needs to name a dispatch whose result is not finite: the float operands go to its first
+/// launch; the float results go to its last launch, and so do the nodes where there are more than `loc` names.
 static void describeFloats(kernel::DispatchOp dispatch, json &first, json &last) {
   ArrayRef<int64_t> offsets = *dispatch.getArgs();
   json operands = json::array(), results = json::array();
   SmallVector<int64_t> steps = stepsOf(dispatch);
   size_t inputs = dispatch.getInputs().size();
   for (auto [i, offset] : llvm::enumerate(offsets))
-    addFloats(i < inputs ? operands : results, offset, steps[i], i < inputs ? dispatch.getInputs()[i].getType() : dispatch.getResultTypes()[i - inputs]);
+    addFloats(i < inputs ? operands : results, offset, steps[i],
+              i < inputs ? dispatch.getInputs()[i].getType() : dispatch.getResultTypes()[i - inputs]);
   if (results.empty())
     return;
   if (!operands.empty())
@@ -216,8 +245,13 @@ static void describeFloats(kernel::DispatchOp dispatch, json &first, json &last)
 
 /// The description of a tensor map from which the runtime makes the driver's.
 static json tensorMap(kernel::TensorMapAttr map) {
-  json j = {{"arg", map.getParameter()}, {"dtype", dtypeName(map.getElement()).str()}, {"sizes", map.getSizes().vec()}, {"strides", map.getStrides().vec()},
-            {"box", map.getBox().vec()}, {"steps", map.getSteps().vec()}, {"swizzle", map.getSwizzle() == kernel::Swizzle::None ? 0 : 16 << int(map.getSwizzle())}};
+  json j = {{"arg", map.getParameter()},
+            {"dtype", dtypeName(map.getElement()).str()},
+            {"sizes", map.getSizes().vec()},
+            {"strides", map.getStrides().vec()},
+            {"box", map.getBox().vec()},
+            {"steps", map.getSteps().vec()},
+            {"swizzle", map.getSwizzle() == kernel::Swizzle::None ? 0 : 16 << int(map.getSwizzle())}};
   if (map.getPixels() > 0)
     j.update({{"pixels", map.getPixels()}, {"lower", map.getLower().vec()}, {"upper", map.getUpper().vec()}});
   return j;
@@ -229,7 +263,9 @@ json ManifestBuilder::kernelLaunch(kernel::DispatchOp dispatch, kernel::LaunchAt
   ArrayRef<int64_t> offsets = *dispatch.getArgs();
   if (plan.kernels.empty()) {
     j.update({{"grid", launch.getGrid()[0]}, {"grain", launch.getGrain()}});
-    SmallVector<int64_t> args = launch.getArgs().empty() ? llvm::to_vector(llvm::seq<int64_t>(0, int64_t(offsets.size()))) : SmallVector<int64_t>(launch.getArgs());
+    SmallVector<int64_t> args = launch.getArgs().empty()
+                                    ? llvm::to_vector(llvm::seq<int64_t>(0, int64_t(offsets.size())))
+                                    : SmallVector<int64_t>(launch.getArgs());
     for (int64_t i : args) {
       j["args"].push_back(offsets[i]);
       if (dispatch.getArgSteps())
@@ -278,7 +314,8 @@ FailureOr<json> ManifestBuilder::libraryLaunch(kernel::DispatchOp dispatch) {
   j["args"] = std::move(args);
   j["library"] = libraryJson(call->desc);
   bool placed = dispatch.getScratchOffset().has_value();
-  j.update({{"scratch", placed ? *dispatch.getScratchOffset() : 0}, {"scratch_bytes", placed ? *dispatch.getScratchBytes() : 0}});
+  j.update({{"scratch", placed ? *dispatch.getScratchOffset() : 0},
+            {"scratch_bytes", placed ? *dispatch.getScratchBytes() : 0}});
   return j;
 }
 
@@ -332,9 +369,13 @@ static void addRanges(json &object, DictionaryAttr attributes) {
 }
 
 FailureOr<json> ManifestBuilder::entry(FunctionOpInterface op, const TargetPlan &plan) {
-  json j = {{"name", op.getName().str()}, {"inputs", json::array()}, {"outputs", json::array()}, {"launches", json::array()}};
+  json j = {
+      {"name", op.getName().str()}, {"inputs", json::array()}, {"outputs", json::array()}, {"launches", json::array()}};
   auto kind = op->getAttrOfType<StringAttr>("train.kind");
-  j["kind"] = op->hasAttr("trace") ? "trace" : isa<train::StepOp>(op) ? "train" : kind ? kind.str() : op.getName().str();
+  j["kind"] = op->hasAttr("trace")     ? "trace"
+              : isa<train::StepOp>(op) ? "train"
+              : kind                   ? kind.str()
+                                       : op.getName().str();
   for (unsigned i = 0, e = op.getNumArguments(); i < e; ++i) {
     Type type = op.getArgumentTypes()[i];
     json input = tensorJson(type);
@@ -393,11 +434,18 @@ FailureOr<json> ManifestBuilder::plan(const TargetPlan &plan) {
   FailureOr<kernel::PlanAttr> memory = kernel::verifyPlanned(module);
   if (failed(memory))
     return failure();
-  json j = {{"target", plan.target}, {"arena_bytes", memory->getArenaBytes()}, {"state_bytes", memory->getStateBytes()},
-            {"saved_bytes", memory->getSavedBytes()}, {"peak_bytes", memory->getPeakBytes()}, {"storage", json::array()},
-            {"constants", json::array()}, {"entries", json::array()}};
+  json j = {{"target", plan.target},
+            {"arena_bytes", memory->getArenaBytes()},
+            {"state_bytes", memory->getStateBytes()},
+            {"saved_bytes", memory->getSavedBytes()},
+            {"peak_bytes", memory->getPeakBytes()},
+            {"storage", json::array()},
+            {"constants", json::array()},
+            {"entries", json::array()}};
   for (auto variable : module.getOps<train::VariableOp>()) {
-    json storage = {{"variable", variable.getSymName().str()}, {"offset", offsetAttr(variable)}, {"bytes", graph::bytesOf(variable.getType())}};
+    json storage = {{"variable", variable.getSymName().str()},
+                    {"offset", offsetAttr(variable)},
+                    {"bytes", graph::bytesOf(variable.getType())}};
     if (auto permutation = variable->getAttrOfType<DenseI64ArrayAttr>(train::kPermutationAttr))
       storage["permutation"] = permutation.asArrayRef().vec();
     j["storage"].push_back(std::move(storage));
@@ -417,7 +465,10 @@ FailureOr<json> ManifestBuilder::plan(const TargetPlan &plan) {
     j["entries"].push_back(std::move(*e));
   }
   for (const PlannedKernel &kernel : plan.kernels) {
-    j["kernels"].push_back({{"symbol", kernel.symbol}, {"module", kernel.module}, {"threads", kernel.entry.getThreads()}, {"shared", kernel.sharedBytes}});
+    j["kernels"].push_back({{"symbol", kernel.symbol},
+                            {"module", kernel.module},
+                            {"threads", kernel.entry.getThreads()},
+                            {"shared", kernel.sharedBytes}});
     if (kernel.entry.getResident() > 0)
       j["kernels"].back().update({{"resident", kernel.entry.getResident()}, {"cluster", kernel.entry.getCluster()}});
     for (kernel::TensorMapAttr map : kernel.entry.getMaps())
@@ -433,7 +484,10 @@ FailureOr<json> ManifestBuilder::plan(const TargetPlan &plan) {
 
 FailureOr<Manifest> mpc::buildManifest(ModuleOp module, const ProgramInfo &info, ArrayRef<TargetPlan> plans) {
   ManifestBuilder builder(module);
-  json j = {{"format", 1}, {"producer", "mpc 0.1.0"}, {"model", info.model}, {"precision", {{"type", info.precision}, {"opt_level", info.optLevel}}},
+  json j = {{"format", 1},
+            {"producer", "mpc 0.1.0"},
+            {"model", info.model},
+            {"precision", {{"type", info.precision}, {"opt_level", info.optLevel}}},
             {"batch", info.batch}};
   j["variables"] = builder.variables();
   j["steps"] = builder.steps();
@@ -459,6 +513,7 @@ FailureOr<Manifest> mpc::buildManifest(ModuleOp module, const ProgramInfo &info,
     return Manifest{j.dump(), std::move(builder.data)};
   } catch (const json::exception &error) {
     // Only names that are not UTF-8 cannot be written.
-    return emitErrorWithHint(module.getLoc(), Twine("cannot write the manifest: ") + error.what(), "rename what is not UTF-8 in the model");
+    return emitErrorWithHint(module.getLoc(), Twine("cannot write the manifest: ") + error.what(),
+                             "rename what is not UTF-8 in the model");
   }
 }

@@ -16,7 +16,8 @@ struct PlannedKernel {
   int64_t sharedBytes = 0; ///< dynamic, as in NvptxKernel
 };
 
-/// One target's form of the program: a module whose arena is planned (mpc-plan-arena) and whose dispatches have their launches (mpc-emit-kernels).
+/// One target's form of the program: a module whose arena is planned (mpc-plan-arena) and whose dispatches have their
+/// launches (mpc-emit-kernels).
 struct TargetPlan {
   std::string target; ///< "host", "sm_80"
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -41,7 +42,8 @@ struct Manifest {
 
 /// Describes a program: the variables and steps of the target-free module, and its plans. Fails with a
 /// diagnostic on a contraction that no library computes.
-mlir::FailureOr<Manifest> buildManifest(mlir::ModuleOp module, const ProgramInfo &info, llvm::ArrayRef<TargetPlan> plans);
+mlir::FailureOr<Manifest> buildManifest(mlir::ModuleOp module, const ProgramInfo &info,
+                                        llvm::ArrayRef<TargetPlan> plans);
 
 } // namespace mpc
 #endif

@@ -46,13 +46,17 @@ LogicalResult mpc::writeFileAtomically(Location loc, StringRef path, StringRef b
   return success();
 }
 
-LogicalResult mpc::writeProgram(Location loc, StringRef path, StringRef runner, const std::map<std::string, std::string> &sections) {
+LogicalResult mpc::writeProgram(Location loc, StringRef path, StringRef runner,
+                                const std::map<std::string, std::string> &sections) {
   std::string file = runner.str();
-  auto checksum = [](StringRef bytes) { return uint32_t(crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size())); };
+  auto checksum = [](StringRef bytes) {
+    return uint32_t(crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
+  };
   nlohmann::json toc = {{"sections", nlohmann::json::array()}};
   for (const auto &[name, bytes] : sections) {
     file.resize((file.size() + 63) / 64 * 64);
-    toc["sections"].push_back({{"name", name}, {"offset", file.size()}, {"bytes", bytes.size()}, {"crc32", checksum(bytes)}});
+    toc["sections"].push_back(
+        {{"name", name}, {"offset", file.size()}, {"bytes", bytes.size()}, {"crc32", checksum(bytes)}});
     file += bytes;
   }
   std::string text = toc.dump();

@@ -13,7 +13,8 @@ mlir::LogicalResult writeProgram(mlir::Location loc, llvm::StringRef path, llvm:
                                  const std::map<std::string, std::string> &sections);
 
 /// Writes bytes to a file that appears whole or not at all; `mode` is that of chmod.
-mlir::LogicalResult writeFileAtomically(mlir::Location loc, llvm::StringRef path, llvm::StringRef bytes, unsigned mode = 0644);
+mlir::LogicalResult writeFileAtomically(mlir::Location loc, llvm::StringRef path, llvm::StringRef bytes,
+                                        unsigned mode = 0644);
 
 } // namespace mpc
 #endif

@@ -12,8 +12,13 @@ std::string mpc::tunerSection(const std::map<std::string, std::vector<TunedProbl
     for (const TunedProblem &problem : own) {
       json candidates = json::array();
       for (const TunedProblem::Candidate &candidate : problem.candidates)
-        candidates.push_back({{"entry", candidate.entry}, {"schedule", candidate.schedule}, {"estimate_us", candidate.estimatedSeconds * 1e6}});
-      list.push_back({{"problem", problem.problem}, {"dispatch", problem.dispatch}, {"flops", problem.flops}, {"roofline_us", problem.rooflineSeconds * 1e6},
+        candidates.push_back({{"entry", candidate.entry},
+                              {"schedule", candidate.schedule},
+                              {"estimate_us", candidate.estimatedSeconds * 1e6}});
+      list.push_back({{"problem", problem.problem},
+                      {"dispatch", problem.dispatch},
+                      {"flops", problem.flops},
+                      {"roofline_us", problem.rooflineSeconds * 1e6},
                       {"candidates", std::move(candidates)}});
     }
   }

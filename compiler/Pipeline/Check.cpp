@@ -26,8 +26,7 @@ static ImportProblem problemOf(Diagnostic &diagnostic) {
   return problem;
 }
 
-/// Emits errors about the names of losses where there is no module in which the training passes could find
-/// them.
+/// Emits errors about the names of losses where there is no module in which the training passes could find them.
 static void checkLosses(Location loc, const ImportReport &report, const TrainingOptions &options) {
   SmallVector<training::StatedOutput> outputs;
   for (const OutputStatement &output : report.outputs) {
@@ -49,7 +48,8 @@ static void checkLosses(Location loc, const ImportReport &report, const Training
     (void)training::checkLossNames(loc, loss, outputs);
 }
 
-static TrainingReport checkWith(MLIRContext &context, StringRef name, const ImportOptions &given, const TrainingOptions &training,
+static TrainingReport checkWith(MLIRContext &context, StringRef name, const ImportOptions &given,
+                                const TrainingOptions &training,
                                 function_ref<OwningOpRef<ModuleOp>(const ImportOptions &, ImportReport &)> import) {
   ImportOptions options = given;
   options.keepGoing = true;
@@ -79,18 +79,22 @@ static TrainingReport checkWith(MLIRContext &context, StringRef name, const Impo
   return report;
 }
 
-TrainingReport mpc::checkTraining(MLIRContext &context, StringRef path, const ImportOptions &options, const TrainingOptions &training) {
-  return checkWith(context, path, options, training, [&](const ImportOptions &own, ImportReport &report) { return importOnnx(context, path, own, &report); });
+TrainingReport mpc::checkTraining(MLIRContext &context, StringRef path, const ImportOptions &options,
+                                  const TrainingOptions &training) {
+  return checkWith(context, path, options, training, [&](const ImportOptions &own, ImportReport &report) {
+    return importOnnx(context, path, own, &report);
+  });
 }
 
-TrainingReport mpc::checkTrainingBytes(MLIRContext &context, StringRef bytes, StringRef name, StringRef folder, const ImportOptions &options,
-                                       const TrainingOptions &training) {
-  return checkWith(context, name, options, training,
-                   [&](const ImportOptions &own, ImportReport &report) { return importOnnxBytes(context, bytes, name, folder, own, &report); });
+TrainingReport mpc::checkTrainingBytes(MLIRContext &context, StringRef bytes, StringRef name, StringRef folder,
+                                       const ImportOptions &options, const TrainingOptions &training) {
+  return checkWith(context, name, options, training, [&](const ImportOptions &own, ImportReport &report) {
+    return importOnnxBytes(context, bytes, name, folder, own, &report);
+  });
 }
 
-OwningOpRef<ModuleOp> mpc::importForTraining(MLIRContext &context, StringRef path, const ImportOptions &given, const TrainingOptions &training,
-                                             ImportReport &report) {
+OwningOpRef<ModuleOp> mpc::importForTraining(MLIRContext &context, StringRef path, const ImportOptions &given,
+                                             const TrainingOptions &training, ImportReport &report) {
   ImportOptions options = given;
   options.keepGoing = true;
   OwningOpRef<ModuleOp> module = importOnnx(context, path, options, &report);

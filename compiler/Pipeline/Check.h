@@ -16,13 +16,13 @@ struct TrainingReport : ImportReport {
 /// Emits no diagnostics; warnings become notes.
 TrainingReport checkTraining(mlir::MLIRContext &, llvm::StringRef path, const ImportOptions &, const TrainingOptions &);
 /// Does the same for a model in memory, as importOnnxBytes takes it.
-TrainingReport checkTrainingBytes(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name, llvm::StringRef folder, const ImportOptions &,
-                                  const TrainingOptions &);
+TrainingReport checkTrainingBytes(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name,
+                                  llvm::StringRef folder, const ImportOptions &, const TrainingOptions &);
 
 /// Imports a model for training. Returns null on error; then every problem of the import and of the loss has
 /// been emitted, not only the first.
-mlir::OwningOpRef<mlir::ModuleOp> importForTraining(mlir::MLIRContext &, llvm::StringRef path, const ImportOptions &, const TrainingOptions &,
-                                                    ImportReport &);
+mlir::OwningOpRef<mlir::ModuleOp> importForTraining(mlir::MLIRContext &, llvm::StringRef path, const ImportOptions &,
+                                                    const TrainingOptions &, ImportReport &);
 
 /// The assumptions about the loss in a module that buildTraining made, written as options.
 std::vector<std::string> assumedLosses(mlir::ModuleOp module);

@@ -46,7 +46,8 @@ void mpc::buildGpuPipeline(OpPassManager &manager, const GpuOptions &options, St
 }
 
 LogicalResult mpc::planForGpu(ModuleOp module, const GpuOptions &options, const Watch &watch) {
-  return runPipeline(module, options.arch->name, watch, [&](OpPassManager &manager, StageMark mark) { buildGpuPlanPipeline(manager, options, mark); });
+  return runPipeline(module, options.arch->name, watch,
+                     [&](OpPassManager &manager, StageMark mark) { buildGpuPlanPipeline(manager, options, mark); });
 }
 
 /// Adds PTX and, with ptxas, cubins: their sections, and what the manifest records about them. `reports` has
@@ -60,7 +61,8 @@ static LogicalResult addModules(ModuleOp kernels, const GpuOptions &options, con
   if (failed(modules))
     return failure();
   if (options.kernels != GpuKernelForm::Program && !modules->empty())
-    program.kernelFiles[plan.target] = options.kernels == GpuKernelForm::Ptx ? modules->front().ptx : modules->front().cubin;
+    program.kernelFiles[plan.target] =
+        options.kernels == GpuKernelForm::Ptx ? modules->front().ptx : modules->front().cubin;
   for (auto [i, module] : llvm::enumerate(*modules)) {
     TargetPlan::Module names{.ptx = plan.target + "." + std::to_string(i) + ".ptx"};
     program.sections[names.ptx] = std::move(module.ptx);
@@ -82,7 +84,8 @@ static std::string scheduleOf(kernel::DispatchOp dispatch) {
   return schedule ? schedule.getSchedule().text() : "";
 }
 
-static void addHero(kernel::DispatchOp dispatch, const GpuArch &arch, const hero::Tuning *tuning, TargetSummary &summary) {
+static void addHero(kernel::DispatchOp dispatch, const GpuArch &arch, const hero::Tuning *tuning,
+                    TargetSummary &summary) {
   hero::PlannedHero plan = hero::planOf(dispatch, arch, tuning);
   auto report = llvm::find_if(summary.heroReports, [&](const auto &known) {
     return known.plan.problem == plan.problem && known.plan.schedule == plan.schedule;
@@ -95,7 +98,8 @@ static void addHero(kernel::DispatchOp dispatch, const GpuArch &arch, const hero
   ++report->dispatches;
 }
 
-FailureOr<TargetPlan> mpc::packageForGpu(OwningOpRef<ModuleOp> module, const GpuOptions &options, CompiledProgram &program, const Watch &watch) {
+FailureOr<TargetPlan> mpc::packageForGpu(OwningOpRef<ModuleOp> module, const GpuOptions &options,
+                                         CompiledProgram &program, const Watch &watch) {
   TargetPlan plan{.target = options.arch->name.str(), .module = {}, .kernels = {}, .modules = {}};
   FailureOr<TargetSummary> summarized = summarize(*module, plan.target);
   if (failed(summarized))
@@ -115,7 +119,8 @@ FailureOr<TargetPlan> mpc::packageForGpu(OwningOpRef<ModuleOp> module, const Gpu
     for (auto launch : dispatch.getLaunches()->getAsRange<kernel::LaunchAttr>()) {
       auto [report, isNew] = reports.try_emplace(launch.getKernel().getLeafReference(), summary.kernelReports.size());
       if (isNew)
-        summary.kernelReports.push_back({.kernel = {}, .dispatch = dispatch.getName().str(), .schedule = scheduleOf(dispatch)});
+        summary.kernelReports.push_back(
+            {.kernel = {}, .dispatch = dispatch.getName().str(), .schedule = scheduleOf(dispatch)});
       ++summary.kernelReports[report->second].launches;
     }
     if (dispatch.getSchedule() && !dispatch.getLaunches()->empty())

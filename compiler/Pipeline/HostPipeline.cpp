@@ -15,8 +15,9 @@ using namespace mpc;
 
 void mpc::buildHostPlanPipeline(OpPassManager &manager, const HostOptions &options, StageMark mark) {
   manager.addPass(createSetTargetPass({.name = "host"}));
-  // Layout comes first, because it handles whole ops (convolutions, batch norms), which decomposition takes apart. It comes behind the training pipeline,
-  // because forward and backward pass are one graph there, with their casts, and an activation that both read is stored in one order.
+  // Layout comes first, because it handles whole ops (convolutions, batch norms), which decomposition takes apart. It
+  // comes behind the training pipeline, because forward and backward pass are one graph there, with their casts, and an
+  // activation that both read is stored in one order.
   manager.addPass(layout::createAssignOrdersPass());
   manager.addPass(createSimplifyPass());
   mark(manager, "layout");
@@ -40,7 +41,8 @@ void mpc::buildHostPipeline(OpPassManager &manager, const HostOptions &options, 
 }
 
 LogicalResult mpc::planForHost(ModuleOp module, const HostOptions &options, const Watch &watch) {
-  return runPipeline(module, "host", watch, [&](OpPassManager &manager, StageMark mark) { buildHostPlanPipeline(manager, options, mark); });
+  return runPipeline(module, "host", watch,
+                     [&](OpPassManager &manager, StageMark mark) { buildHostPlanPipeline(manager, options, mark); });
 }
 
 static LogicalResult addKernels(ArrayRef<ModuleOp> modules, const HostOptions &options, CompiledProgram &program) {
@@ -58,14 +60,16 @@ static LogicalResult addKernels(ArrayRef<ModuleOp> modules, const HostOptions &o
   if (failed(objects))
     return failure();
   for (HostObject &object : *objects)
-    (relocatable ? program.kernelFiles[object.cpu.name] : program.sections["host." + object.cpu.name + ".so"]) = std::move(object.bytes);
+    (relocatable ? program.kernelFiles[object.cpu.name] : program.sections["host." + object.cpu.name + ".so"]) =
+        std::move(object.bytes);
   // The features that the CPU must have are recorded, so that the program can refuse to run on another one.
   if (std::string native = HostCpu::native().name; program.sections.count("host." + native + ".so"))
     program.sections["host." + native + ".cpu"] = llvm::join(nativeFeatures(), " ");
   return success();
 }
 
-FailureOr<TargetPlan> mpc::packageForHost(OwningOpRef<ModuleOp> module, const HostOptions &options, CompiledProgram &program, const Watch &watch) {
+FailureOr<TargetPlan> mpc::packageForHost(OwningOpRef<ModuleOp> module, const HostOptions &options,
+                                          CompiledProgram &program, const Watch &watch) {
   FailureOr<TargetSummary> summary = summarize(*module, "host");
   if (failed(summary))
     return failure();

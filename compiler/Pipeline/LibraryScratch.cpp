@@ -32,20 +32,26 @@ mpc_library_entry_fn mpc::openLibrary(const std::string &path, std::string &why)
 
 namespace {
 struct LibraryScratch : mpc::impl::LibraryScratchPassBase<LibraryScratch> {
-  explicit LibraryScratch(LibraryScratchPassOptions options = {}, mpc_library_entry_fn builtIn = nullptr) : LibraryScratchPassBase(std::move(options)), builtIn(builtIn) {}
+  explicit LibraryScratch(LibraryScratchPassOptions options = {}, mpc_library_entry_fn builtIn = nullptr)
+      : LibraryScratchPassBase(std::move(options)), builtIn(builtIn) {}
 
   LogicalResult initialize(MLIRContext *context) override {
     if (threads > mostThreads)
-      return emitErrorWithHint(UnknownLoc::get(context), "mpc-library-scratch: " + Twine(unsigned(threads)) + " are too many threads", "write at most " + Twine(mostThreads));
+      return emitErrorWithHint(UnknownLoc::get(context),
+                               "mpc-library-scratch: " + Twine(unsigned(threads)) + " are too many threads",
+                               "write at most " + Twine(mostThreads));
     plugin = nullptr;
     if (library.empty())
       return success();
     Location loc = NameLoc::get(StringAttr::get(context, library));
     if (threads == 0)
-      return emitErrorWithHint(loc, "a library is asked what it needs with some number of threads, and there is none", "add threads=N");
+      return emitErrorWithHint(loc, "a library is asked what it needs with some number of threads, and there is none",
+                               "add threads=N");
     std::string why;
     plugin = openLibrary(library, why);
-    return plugin ? success() : emitErrorWithHint(loc, "cannot be asked: " + why, "name libmpc_onednn.so of this mpc, or leave the library out");
+    return plugin ? success()
+                  : emitErrorWithHint(loc, "cannot be asked: " + why,
+                                      "name libmpc_onednn.so of this mpc, or leave the library out");
   }
 
   void runOnOperation() override {
@@ -68,9 +74,10 @@ struct LibraryScratch : mpc::impl::LibraryScratchPassBase<LibraryScratch> {
     int64_t bytes = 0;
     bool computed = false;
     char why[256] = "";
-    // A provider's primitives are made for the number of threads that was last named to it. The built-in loops use other blocks on one thread (`--threads 1`) than
-    // on several, and so another amount of scratch.
-    for (auto [entry, count] : {std::pair(builtIn, 1), std::pair(builtIn, int(threads)), std::pair(plugin, int(threads))}) {
+    // A provider's primitives are made for the number of threads that was last named to it. The built-in loops use
+    // other blocks on one thread (`--threads 1`) than on several, and so another amount of scratch.
+    for (auto [entry, count] :
+         {std::pair(builtIn, 1), std::pair(builtIn, int(threads)), std::pair(plugin, int(threads))}) {
       const mpc_library *provider = entry ? entry(count) : nullptr;
       mpc_library_primitive *primitive = provider ? provider->create(&call->desc, why, sizeof why) : nullptr;
       if (!primitive)
@@ -80,7 +87,8 @@ struct LibraryScratch : mpc::impl::LibraryScratchPassBase<LibraryScratch> {
       computed = true;
     }
     if (!computed)
-      return emitErrorWithHint(dispatch.getLoc(), "no library provider computes this: " + Twine(why), "this mpc and its libraries do not fit: build or install them again");
+      return emitErrorWithHint(dispatch.getLoc(), "no library provider computes this: " + Twine(why),
+                               "this mpc and its libraries do not fit: build or install them again");
     if (bytes)
       dispatch.setScratchBytes(bytes);
     return success();

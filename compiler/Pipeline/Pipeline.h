@@ -1,7 +1,6 @@
 //===- Pipeline.h - the order of the passes -------------------------------------------===//
 //
-// This is the only place that orders passes. Above the line in docs/architecture.md the module knows no
-// target.
+// This is the only place that orders passes. Above the line in docs/architecture.md the module knows no target.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PIPELINE_PIPELINE_H
@@ -23,7 +22,8 @@
 
 namespace mpc {
 
-/// The options of training, as the passes take them (passes/Training, passes/Precision). TrainingFlags.h has what a user can write.
+/// The options of training, as the passes take them (passes/Training, passes/Precision). TrainingFlags.h has what
+/// a user can write.
 struct TrainingOptions {
   std::string loss, parameters = ".*", optimizer = "sgd,lr=0.01";
   std::vector<std::string> steps, groups, outputs, metrics;
@@ -61,7 +61,7 @@ enum class KernelForm { Shared, Relocatable, LlvmIR };
 struct HostOptions {
   KernelForm kernels = KernelForm::Shared;
   std::vector<HostCpu> cpus = {HostCpu::v3(), HostCpu::v4()};
-  unsigned threads = 2; ///< of the compiler
+  unsigned threads = 2;                          ///< of the compiler
   LibraryScratchPassOptions scratch = {};        ///< without threads no library call gets scratch
   mpc_library_entry_fn builtInLibrary = nullptr; ///< is asked for scratch too
 };
@@ -72,8 +72,8 @@ enum class GpuKernelForm { Program, Ptx, Cubin };
 struct GpuOptions {
   const GpuArch *arch = nullptr;
   GpuKernelForm kernels = GpuKernelForm::Program; ///< Cubin needs a ptxas that knows the architecture
-  std::string ptxas;     ///< the path of ptxas; empty: only PTX is made
-  bool emulator = false; ///< also compiles the kernels for the CPU (runtime/emulator)
+  std::string ptxas;                              ///< the path of ptxas; empty: only PTX is made
+  bool emulator = false;                          ///< also compiles the kernels for the CPU (runtime/emulator)
   std::string tune = {}; ///< a tuning file, which decides about the schedules of problems that it knows; empty: none
   unsigned threads = 2;  ///< of the compiler
 };
@@ -93,17 +93,17 @@ struct TargetSummary {
   /// What the compiler and, where there is one, ptxas report about a GPU's kernel.
   struct KernelReport {
     NvptxKernel kernel;
-    std::string dispatch; ///< the first dispatch that it computes
-    int64_t launches = 0; ///< in all entries
+    std::string dispatch;      ///< the first dispatch that it computes
+    int64_t launches = 0;      ///< in all entries
     std::string schedule = {}; ///< that of a hero
   };
   std::vector<KernelReport> kernelReports = {}; ///< in the order of their first launches
   /// A GPU's matrix products or convolutions that have one problem key.
   struct HeroReport {
     hero::PlannedHero plan;
-    std::string dispatch; ///< the first of them
+    std::string dispatch;   ///< the first of them
     int64_t dispatches = 0; ///< in all entries
-    double seconds = 0;   ///< the expected time
+    double seconds = 0;     ///< the expected time
   };
   std::vector<HeroReport> heroReports = {};
 };
@@ -132,8 +132,8 @@ mlir::LogicalResult buildTraining(mlir::ModuleOp module, const TrainingOptions &
 /// Makes @forward the only entry, of kind predict.
 mlir::LogicalResult buildInference(mlir::ModuleOp module, const Watch &watch = {});
 
-// The passes of each pipeline, in their order. mpc-opt has them as mpc-training, mpc-inference, mpc-host, mpc-gpu and mpc-tuner; `mpc
-// compile` runs the same passes.
+// The passes of each pipeline, in their order. mpc-opt has them as mpc-training, mpc-inference, mpc-host, mpc-gpu and
+// mpc-tuner; `mpc compile` runs the same passes.
 void buildTrainingPipeline(mlir::OpPassManager &manager, const TrainingOptions &options, StageMark mark);
 void buildInferencePipeline(mlir::OpPassManager &manager, StageMark mark);
 /// These lead from a target-free module to dispatches, with a place in the arena for every tensor.
@@ -156,12 +156,14 @@ mlir::LogicalResult planForGpu(mlir::ModuleOp module, const GpuOptions &options,
 
 /// Lowers the entries of a target-free module, which does not change, to every target and packages them. The
 /// stages of targets after the first are observed as "sm_80.layout" and so on.
-mlir::FailureOr<CompiledProgram> compileProgram(mlir::ModuleOp module, const TargetOptions &targets, llvm::StringRef modelName,
-                                                const TrainingOptions *training, const Watch &watch = {});
+mlir::FailureOr<CompiledProgram> compileProgram(mlir::ModuleOp module, const TargetOptions &targets,
+                                                llvm::StringRef modelName, const TrainingOptions *training,
+                                                const Watch &watch = {});
 
 /// Returns the sections of a tuner, a program that measures the schedules of the module's products and
 /// convolutions on these GPUs; there must be at least one. Stages are observed as above.
-mlir::FailureOr<CompiledProgram> compileTuner(mlir::ModuleOp module, llvm::ArrayRef<GpuOptions> gpus, llvm::StringRef modelName, const Watch &watch = {});
+mlir::FailureOr<CompiledProgram> compileTuner(mlir::ModuleOp module, llvm::ArrayRef<GpuOptions> gpus,
+                                              llvm::StringRef modelName, const Watch &watch = {});
 
 } // namespace mpc
 #endif

@@ -1,8 +1,8 @@
 //===- ProgramPipeline.cpp - one target-free module, a plan for each target -----------===//
 #include "compiler/Pipeline/Targets.h"
 #include "dialects/Graph/IR/Graph.h"
-#include "dialects/Train/IR/Train.h"
 #include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Train/IR/Train.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -20,11 +20,13 @@ FailureOr<TargetSummary> mpc::summarize(ModuleOp module, StringRef target) {
     if (isa<kernel::DispatchOp>(dispatch->getParentOp()) || dispatch.computesNothing())
       return;
     auto scan = dyn_cast<mpc::graph::ScanOp>(dispatch->getParentOp());
-    size_t calls = dispatch.isContraction() && !kernel::gpuOf(dispatch), kernels = dispatch.getLaunches() ? dispatch.getLaunches()->size() : 0;
+    size_t calls = dispatch.isContraction() && !kernel::gpuOf(dispatch),
+           kernels = dispatch.getLaunches() ? dispatch.getLaunches()->size() : 0;
     summary.launches += (calls + kernels) * (scan ? scan.getTrips() : 1);
   });
   for (ModuleOp kernels : kernel::kernelModules(module))
-    summary.kernels += llvm::count_if(kernels.getOps<LLVM::LLVMFuncOp>(), [](LLVM::LLVMFuncOp function) { return !function.isExternal(); });
+    summary.kernels += llvm::count_if(kernels.getOps<LLVM::LLVMFuncOp>(),
+                                      [](LLVM::LLVMFuncOp function) { return !function.isExternal(); });
   summary.peakBytes = plan->getPeakBytes();
   summary.stateBytes = plan->getStateBytes();
   summary.savedBytes = plan->getSavedBytes();
@@ -69,18 +71,22 @@ FailureOr<CompiledProgram> mpc::compileProgram(ModuleOp module, const TargetOpti
       planned.push_back(std::move(*lowered));
     return success(succeeded(lowered));
   };
-  if (targets.host && failed(lower("host", [&](OpPassManager &manager, StageMark mark) { buildHostPipeline(manager, *targets.host, mark); })))
+  if (targets.host && failed(lower("host", [&](OpPassManager &manager, StageMark mark) {
+        buildHostPipeline(manager, *targets.host, mark);
+      })))
     return failure();
   for (const GpuOptions &gpu : targets.gpus)
-    if (failed(lower(gpu.arch->name, [&](OpPassManager &manager, StageMark mark) { buildGpuPipeline(manager, gpu, mark); })))
+    if (failed(lower(gpu.arch->name,
+                     [&](OpPassManager &manager, StageMark mark) { buildGpuPipeline(manager, gpu, mark); })))
       return failure();
 
   CompiledProgram program;
   std::vector<TargetPlan> plans;
   for (auto [i, target] : llvm::enumerate(planned)) {
     size_t gpu = i - (targets.host ? 1 : 0);
-    FailureOr<TargetPlan> plan = targets.host && i == 0 ? packageForHost(std::move(target), *targets.host, program, watch)
-                                                        : packageForGpu(std::move(target), targets.gpus[gpu], program, watch);
+    FailureOr<TargetPlan> plan = targets.host && i == 0
+                                     ? packageForHost(std::move(target), *targets.host, program, watch)
+                                     : packageForGpu(std::move(target), targets.gpus[gpu], program, watch);
     if (failed(plan))
       return failure();
     plans.push_back(std::move(*plan));

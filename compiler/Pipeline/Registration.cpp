@@ -52,23 +52,32 @@ private:
   };
 
   /// Makes the option, which `read` takes into a request where it was written.
-  template <class OptionT, class Read> void add(const char *name, const TrainingFlag &flag, Read read) {
+  template <class OptionT, class Read>
+  void add(const char *name, const TrainingFlag &flag, Read read) {
     auto option = std::make_shared<OptionT>(*this, name, llvm::cl::desc(flag.doc));
     readers.push_back([option, read](TrainingRequest &request) {
       if (option->getNumOccurrences() > 0)
         read(request, *option);
     });
   }
-  template <class T> void add(const TrainingFlag &flag, std::optional<T> TrainingRequest::*member) {
-    add<Option<T>>(flag.name, flag, [member](TrainingRequest &request, const Option<T> &option) { request.*member = option.getValue(); });
+  template <class T>
+  void add(const TrainingFlag &flag, std::optional<T> TrainingRequest::*member) {
+    add<Option<T>>(flag.name, flag, [member](TrainingRequest &request, const Option<T> &option) {
+      request.*member = option.getValue();
+    });
   }
   void add(const TrainingFlag &flag, bool TrainingRequest::*member) {
-    add<Option<bool>>(flag.name, flag, [member](TrainingRequest &request, const Option<bool> &option) { request.*member = option; });
+    add<Option<bool>>(flag.name, flag,
+                      [member](TrainingRequest &request, const Option<bool> &option) { request.*member = option; });
     if (*flag.values.negation)
-      add<Option<bool>>(flag.values.negation, flag, [member](TrainingRequest &request, const Option<bool> &option) { request.*member = !option; });
+      add<Option<bool>>(flag.values.negation, flag,
+                        [member](TrainingRequest &request, const Option<bool> &option) { request.*member = !option; });
   }
-  template <class T> void add(const TrainingFlag &flag, std::vector<T> TrainingRequest::*member) {
-    auto read = [member](TrainingRequest &request, const ListOption<T> &option) { (request.*member).assign(option.begin(), option.end()); };
+  template <class T>
+  void add(const TrainingFlag &flag, std::vector<T> TrainingRequest::*member) {
+    auto read = [member](TrainingRequest &request, const ListOption<T> &option) {
+      (request.*member).assign(option.begin(), option.end());
+    };
     if constexpr (std::is_same_v<T, std::string>)
       if (!flag.values.commas)
         return add<Words>(flag.name, flag, read);
@@ -79,7 +88,8 @@ private:
 };
 
 struct HostPipelineOptions : PassPipelineOptions<HostPipelineOptions> {
-  Option<bool> oneModule{*this, "one-module", llvm::cl::desc("put all kernels into one module, as --emit=llvm does"), llvm::cl::init(false)};
+  Option<bool> oneModule{*this, "one-module", llvm::cl::desc("put all kernels into one module, as --emit=llvm does"),
+                         llvm::cl::init(false)};
   Option<unsigned> threads{*this, "threads", llvm::cl::desc("as of mpc-library-scratch"), llvm::cl::init(0)};
   Option<std::string> library{*this, "library", llvm::cl::desc("as of mpc-library-scratch")};
 };
@@ -99,7 +109,8 @@ static void noMark(OpPassManager &, StringRef) {}
 using PipelineError = llvm::function_ref<LogicalResult(const Twine &)>;
 
 /// Registers a pipeline whose options can be wrong in ways that their types do not tell. `build` reports them.
-template <class Options, class Build> static void registerPipeline(StringRef name, StringRef description, Build build) {
+template <class Options, class Build>
+static void registerPipeline(StringRef name, StringRef description, Build build) {
   registerPassPipeline(
       name, description,
       [build](OpPassManager &manager, StringRef text, PipelineError fail) {
@@ -116,39 +127,47 @@ static FailureOr<const GpuArch *> archOf(StringRef name, PipelineError fail) {
 }
 
 static void registerPipelines(const RuntimeHooks &hooks) {
-  registerPipeline<TrainingPipelineOptions>("mpc-training", "From @forward of an imported network to train.steps, @eval and @predict, which know no target",
-                                            [hooks](OpPassManager &manager, const TrainingPipelineOptions &options, PipelineError fail) -> LogicalResult {
-                                              auto error = [&](StringRef where, const Twine &what, const Twine &hint) { (void)fail(where + ": " + what + "; " + hint); };
-                                              FailureOr<TrainingOptions> training = resolveTraining(options.request(), hooks, error);
-                                              if (failed(training))
-                                                return failure();
-                                              buildTrainingPipeline(manager, *training, noMark);
-                                              return success();
-                                            });
+  registerPipeline<TrainingPipelineOptions>(
+      "mpc-training", "From @forward of an imported network to train.steps, @eval and @predict, which know no target",
+      [hooks](OpPassManager &manager, const TrainingPipelineOptions &options, PipelineError fail) -> LogicalResult {
+        auto error = [&](StringRef where, const Twine &what, const Twine &hint) {
+          (void)fail(where + ": " + what + "; " + hint);
+        };
+        FailureOr<TrainingOptions> training = resolveTraining(options.request(), hooks, error);
+        if (failed(training))
+          return failure();
+        buildTrainingPipeline(manager, *training, noMark);
+        return success();
+      });
   PassPipelineRegistration<>("mpc-inference", "From @forward of an imported network to @predict, which knows no target",
                              [](OpPassManager &manager) { buildInferencePipeline(manager, noMark); });
-  PassPipelineRegistration<HostPipelineOptions>("mpc-host", "From entries that know no target to planned dispatches and kernels of the host",
-                                                [hooks](OpPassManager &manager, const HostPipelineOptions &options) {
-                                                  HostOptions host;
-                                                  host.kernels = options.oneModule ? KernelForm::LlvmIR : KernelForm::Shared;
-                                                  host.scratch = {.threads = options.threads, .library = options.library};
-                                                  host.builtInLibrary = hooks.builtInLibrary;
-                                                  buildHostPipeline(manager, host, noMark);
-                                                });
-  registerPipeline<GpuPipelineOptions>("mpc-gpu", "From entries that know no target to planned dispatches and kernels of a GPU",
-                                       [](OpPassManager &manager, const GpuPipelineOptions &options, PipelineError fail) -> LogicalResult {
-                                         FailureOr<const GpuArch *> arch = archOf(options.arch, fail);
-                                         if (succeeded(arch))
-                                           buildGpuPipeline(manager, {.arch = *arch, .ptxas = {}, .tune = options.tune}, noMark);
-                                         return arch;
-                                       });
-  registerPipeline<TunerPipelineOptions>("mpc-tuner", "From entries that know no target to the candidates of their matrix products and convolutions on a GPU, with kernels",
-                                         [](OpPassManager &manager, const TunerPipelineOptions &options, PipelineError fail) -> LogicalResult {
-                                           FailureOr<const GpuArch *> arch = archOf(options.arch, fail);
-                                           if (succeeded(arch))
-                                             buildTunerPipeline(manager, {.arch = *arch, .ptxas = {}}, noMark);
-                                           return arch;
-                                         });
+  PassPipelineRegistration<HostPipelineOptions>(
+      "mpc-host", "From entries that know no target to planned dispatches and kernels of the host",
+      [hooks](OpPassManager &manager, const HostPipelineOptions &options) {
+        HostOptions host;
+        host.kernels = options.oneModule ? KernelForm::LlvmIR : KernelForm::Shared;
+        host.scratch = {.threads = options.threads, .library = options.library};
+        host.builtInLibrary = hooks.builtInLibrary;
+        buildHostPipeline(manager, host, noMark);
+      });
+  registerPipeline<GpuPipelineOptions>(
+      "mpc-gpu", "From entries that know no target to planned dispatches and kernels of a GPU",
+      [](OpPassManager &manager, const GpuPipelineOptions &options, PipelineError fail) -> LogicalResult {
+        FailureOr<const GpuArch *> arch = archOf(options.arch, fail);
+        if (succeeded(arch))
+          buildGpuPipeline(manager, {.arch = *arch, .ptxas = {}, .tune = options.tune}, noMark);
+        return arch;
+      });
+  registerPipeline<TunerPipelineOptions>(
+      "mpc-tuner",
+      "From entries that know no target to the candidates of their matrix products and convolutions on a GPU, with "
+      "kernels",
+      [](OpPassManager &manager, const TunerPipelineOptions &options, PipelineError fail) -> LogicalResult {
+        FailureOr<const GpuArch *> arch = archOf(options.arch, fail);
+        if (succeeded(arch))
+          buildTunerPipeline(manager, {.arch = *arch, .ptxas = {}}, noMark);
+        return arch;
+      });
 }
 
 static void registerPasses() {

@@ -8,8 +8,8 @@ using namespace mlir;
 using namespace mpc;
 
 namespace {
-/// Shows the module to an observer where a stage ends. Observers are no passes, because a crash reproducer has to hold a pipeline that
-/// mpc-opt can read.
+/// Shows the module to an observer where a stage ends. Observers are no passes, because a crash reproducer has to hold
+/// a pipeline that mpc-opt can read.
 class StageInstrumentation : public PassInstrumentation {
 public:
   explicit StageInstrumentation(const StageObserver &observer) : observer(observer) {}
@@ -29,10 +29,12 @@ private:
 
 /// Hands --mlir-print-ir-..., crash reproducers and the like to the pass manager, where a tool has registered them.
 static LogicalResult applyMlirOptions(PassManager &manager) {
-  return success(!llvm::cl::getRegisteredOptions().contains("mlir-pass-pipeline-crash-reproducer") || succeeded(applyPassManagerCLOptions(manager)));
+  return success(!llvm::cl::getRegisteredOptions().contains("mlir-pass-pipeline-crash-reproducer") ||
+                 succeeded(applyPassManagerCLOptions(manager)));
 }
 
-LogicalResult mpc::runPipeline(ModuleOp module, StringRef name, const Watch &watch, llvm::function_ref<void(OpPassManager &, StageMark)> build) {
+LogicalResult mpc::runPipeline(ModuleOp module, StringRef name, const Watch &watch,
+                               llvm::function_ref<void(OpPassManager &, StageMark)> build) {
   PassManager manager(module.getContext());
   if (failed(applyMlirOptions(manager)))
     return failure();

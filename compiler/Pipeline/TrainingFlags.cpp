@@ -14,23 +14,34 @@ using Request = TrainingRequest;
 ArrayRef<TrainingFlag> mpc::trainingFlags() {
   const char *precision = "Precision", *loss = "Loss", *scaling = "Loss scaling", *update = "Optimizer";
   static const std::vector<TrainingFlag> flags = {
-      {precision, "precision", &Request::precision, "Compute precision of the network; fp32 is fp32 at every level", {.standard = "fp16", .choices = {"fp16", "bf16", "fp32"}}},
-      {precision, "opt-level", &Request::optLevel, "O0: fp32; O1: autocast by op; O2: low-precision model, fp32 masters; O3: no masters",
+      {precision,
+       "precision",
+       &Request::precision,
+       "Compute precision of the network; fp32 is fp32 at every level",
+       {.standard = "fp16", .choices = {"fp16", "bf16", "fp32"}}},
+      {precision,
+       "opt-level",
+       &Request::optLevel,
+       "O0: fp32; O1: autocast by op; O2: low-precision model, fp32 masters; O3: no masters",
        {.standard = "O1", .choices = {"O0", "O1", "O2", "O3"}}},
-      {precision, "keep-batchnorm-fp32", &Request::keepBatchnormFp32, "Batch norm parameters in fp32 (default: at all levels but O3)"},
+      {precision, "keep-batchnorm-fp32", &Request::keepBatchnormFp32,
+       "Batch norm parameters in fp32 (default: at all levels but O3)"},
       {precision, "master-weights", &Request::masterWeights, "fp32 master weights (default: at all levels but O3)"},
       {precision, "no-cast-cache", &Request::noCastCache, "Casts a weight at every use instead of once a step"},
       {precision, "allow", &Request::allow, "Op types or node names (regex) that compute in low precision"},
       {precision, "deny", &Request::deny, "Op types or node names (regex) that compute in fp32"},
       {precision, "infer", &Request::infer, "Op types or node names (regex) that follow their inputs"},
 
-      {loss, "loss", &Request::loss, training::describeLosses() + " (default: the network's scalar output, else softmax_cross_entropy of its one float output "
-                                                                  "where that may be scores of classes)"},
+      {loss, "loss", &Request::loss,
+       training::describeLosses() +
+           " (default: the network's scalar output, else softmax_cross_entropy of its one float output "
+           "where that may be scores of classes)"},
       {loss, "step", &Request::steps, "NAME:loss=...:params=REGEX:optimizer=...: one optimizer of several"},
       {loss, "outputs", &Request::outputs, "Outputs that predict returns", {.commas = true}},
       {loss, "metric", &Request::metrics, "accuracy:LOGITS:LABELS (default: inferred from the loss)"},
 
-      {scaling, "loss-scale", &Request::lossScale, "dynamic, calibrate[:STEPS], a number or none (default: dynamic for fp16, none otherwise)"},
+      {scaling, "loss-scale", &Request::lossScale,
+       "dynamic, calibrate[:STEPS], a number or none (default: dynamic for fp16, none otherwise)"},
       {scaling, "init-scale", &Request::initScale, "First scale (dynamic: 65536, calibrate: 1024)"},
       {scaling, "growth-factor", &Request::growthFactor, "Factor after growth-interval steps without overflow (2)"},
       {scaling, "backoff-factor", &Request::backoffFactor, "Factor after an overflow (0.5)"},
@@ -38,9 +49,14 @@ ArrayRef<TrainingFlag> mpc::trainingFlags() {
       {scaling, "min-scale", &Request::minScale, "Lower bound of the scale"},
       {scaling, "max-scale", &Request::maxScale, "Upper bound of the scale"},
       {scaling, "hysteresis", &Request::hysteresis, "Overflows until the scale shrinks (1)"},
-      {scaling, "headroom", &Request::headroom, "How many times larger than while calibrating gradients may become (4)"},
+      {scaling, "headroom", &Request::headroom,
+       "How many times larger than while calibrating gradients may become (4)"},
 
-      {update, "optimizer", &Request::optimizer, "NAME or NAME,HYPERPARAMETER=VALUE,...: " + optimizers::describeOptimizers(), {.standard = "sgd,momentum=0.9"}},
+      {update,
+       "optimizer",
+       &Request::optimizer,
+       "NAME or NAME,HYPERPARAMETER=VALUE,...: " + optimizers::describeOptimizers(),
+       {.standard = "sgd,momentum=0.9"}},
       {update, "lr", &Request::lr, "Default learning rate of the program"},
       {update, "momentum", &Request::momentum, "Momentum of sgd (0; 0.9 without --optimizer)"},
       {update, "dampening", &Request::dampening, "Dampening of sgd's momentum"},
@@ -52,7 +68,11 @@ ArrayRef<TrainingFlag> mpc::trainingFlags() {
       {update, "clip-norm", &Request::clipNorm, "Clips the global norm of the unscaled gradients", {.positive = true}},
       {update, "clip-value", &Request::clipValue, "Clips every unscaled gradient element", {.positive = true}},
       {update, "accumulate", &Request::accumulate, "Batches per update", {.positive = true}},
-      {update, "trace", &Request::trace, "Adds what `PROGRAM trace` needs to report gradients (default: on)", {.negation = "no-trace"}},
+      {update,
+       "trace",
+       &Request::trace,
+       "Adds what `PROGRAM trace` needs to report gradients (default: on)",
+       {.negation = "no-trace"}},
   };
   return flags;
 }
@@ -66,7 +86,9 @@ static LogicalResult checkValues(const Request &request, FlagError error) {
     if (auto word = std::get_if<std::optional<std::string> Request::*>(&flag.member)) {
       const std::optional<std::string> &value = request.**word;
       if (value && !flag.values.choices.empty() && !llvm::is_contained(flag.values.choices, *value))
-        return error(where, "'" + *value + "' is no value of it", "write one of " + llvm::join(flag.values.choices, ", ")), failure();
+        return error(where, "'" + *value + "' is no value of it",
+                     "write one of " + llvm::join(flag.values.choices, ", ")),
+               failure();
     }
     std::optional<double> number;
     if (auto real = std::get_if<std::optional<double> Request::*>(&flag.member))
@@ -85,11 +107,14 @@ static LogicalResult checkValues(const Request &request, FlagError error) {
 static std::string wordOf(const Request &request, std::optional<std::string> Request::*member) {
   if (request.*member)
     return *(request.*member);
-  return llvm::find_if(trainingFlags(), [&](const TrainingFlag &flag) { return flag.member == decltype(flag.member)(member); })->values.standard;
+  return llvm::find_if(trainingFlags(),
+                       [&](const TrainingFlag &flag) { return flag.member == decltype(flag.member)(member); })
+      ->values.standard;
 }
 
 /// Appends ",name=value" to the description of an optimizer or scaler.
-template <class T> static void append(std::string &to, const char *name, std::optional<T> value) {
+template <class T>
+static void append(std::string &to, const char *name, std::optional<T> value) {
   if (value)
     to += (Twine(",") + name + "=" + shortestText(double(*value))).str();
 }
@@ -111,7 +136,9 @@ static std::string optimizerOf(const Request &request) {
 }
 
 /// Apex caps the dynamic scale of its opt levels (here O2) at 2^24; torch's autocast (O1) has no cap.
-static std::optional<double> capOfDynamic(const TrainingOptions &options) { return options.optLevel == "O2" ? std::optional(0x1p24) : std::nullopt; }
+static std::optional<double> capOfDynamic(const TrainingOptions &options) {
+  return options.optLevel == "O2" ? std::optional(0x1p24) : std::nullopt;
+}
 
 /// fp16 gradients need a scale; bf16 has the range of fp32; O3 is Apex's pure fp16 with scale 1.
 static const char *defaultKind(const TrainingOptions &options) {
@@ -136,7 +163,9 @@ static FailureOr<std::string> scalerOf(const Request &request, const TrainingOpt
     int64_t steps = 0;
     scaler = "calibrate";
     if (!kind.empty() && (!kind.consume_front(":") || kind.getAsInteger(10, steps) || steps < 1))
-      return error("--loss-scale", "'" + given + "' has no positive number of steps", "write for example calibrate:100"), failure();
+      return error("--loss-scale", "'" + given + "' has no positive number of steps",
+                   "write for example calibrate:100"),
+             failure();
     if (steps)
       scaler += ",steps=" + std::to_string(steps);
   } else if (dynamic || kind == "none") {
@@ -144,7 +173,9 @@ static FailureOr<std::string> scalerOf(const Request &request, const TrainingOpt
   } else if (!kind.getAsDouble(number) && std::isfinite(number) && number > 0) {
     scaler = "static,init_scale=" + shortestText(number);
   } else {
-    return error("--loss-scale", "'" + given + "' is not a scale", "write dynamic, calibrate, none or a positive number"), failure();
+    return error("--loss-scale", "'" + given + "' is not a scale",
+                 "write dynamic, calibrate, none or a positive number"),
+           failure();
   }
   if ((!dynamic && (request.growthFactor || request.growthInterval || request.hysteresis)) ||
       (!dynamic && !calibrates && (request.initScale || request.backoffFactor || request.minScale || request.maxScale)))
@@ -167,7 +198,8 @@ FailureOr<TrainingOptions> mpc::resolveTraining(const Request &request, const Ru
     return failure();
   TrainingOptions options;
   options.optLevel = wordOf(request, &Request::optLevel);
-  options.precision = options.optLevel == "O0" && !request.precision ? "fp32" : wordOf(request, &Request::precision); // O0 means fp32
+  options.precision =
+      options.optLevel == "O0" && !request.precision ? "fp32" : wordOf(request, &Request::precision); // O0 means fp32
   options.keepBatchnormFp32 = request.keepBatchnormFp32;
   options.masterWeights = request.masterWeights;
   options.castCache = !request.noCastCache;

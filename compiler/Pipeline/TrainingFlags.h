@@ -1,7 +1,7 @@
 //===- TrainingFlags.h - what a user can say about training ----------------------------===//
 //
-// This is the only description of these options. tools/mpc makes the command line of `mpc compile` and its sisters from it,
-// and Registration.cpp the options of the pipeline mpc-training.
+// This is the only description of these options. tools/mpc makes the command line of `mpc compile` and its sisters from
+// it, and Registration.cpp the options of the pipeline mpc-training.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PIPELINE_TRAININGFLAGS_H
@@ -38,14 +38,17 @@ struct TrainingRequest {
 /// One option.
 struct TrainingFlag {
   const char *group, *name;
-  /// The type says what is written: a word, words (the option is given once for each), yes or no, a flag, a number, or numbers.
-  std::variant<std::optional<std::string> TrainingRequest::*, std::vector<std::string> TrainingRequest::*, std::optional<bool> TrainingRequest::*,
-               bool TrainingRequest::*, std::optional<double> TrainingRequest::*, std::optional<int64_t> TrainingRequest::*, std::vector<double> TrainingRequest::*>
+  /// The type says what is written: a word, words (the option is given once for each), yes or no, a flag, a
+  /// number, or numbers.
+  std::variant<std::optional<std::string> TrainingRequest::*, std::vector<std::string> TrainingRequest::*,
+               std::optional<bool> TrainingRequest::*, bool TrainingRequest::*,
+               std::optional<double> TrainingRequest::*, std::optional<int64_t> TrainingRequest::*,
+               std::vector<double> TrainingRequest::*>
       member;
   std::string doc;
   /// What may be written.
   struct Values {
-    const char *standard = "";             ///< the word that holds where the user writes none; empty: `doc` says what holds
+    const char *standard = ""; ///< the word that holds where the user writes none; empty: `doc` says what holds
     std::vector<std::string> choices = {}; ///< the words to choose from; empty: any word
     bool positive = false;                 ///< whether the number must be above 0
     bool commas = false;                   ///< whether words may also be separated by commas
@@ -57,8 +60,10 @@ llvm::ArrayRef<TrainingFlag> trainingFlags();
 /// Receives what is wrong with an option, and what to write instead.
 using FlagError = llvm::function_ref<void(llvm::StringRef where, const llvm::Twine &what, const llvm::Twine &hint)>;
 
-/// Turns the user's words into what the passes take. Class weights in files are read by `hooks`. Returns failure after a message.
-mlir::FailureOr<TrainingOptions> resolveTraining(const TrainingRequest &request, const RuntimeHooks &hooks, FlagError error);
+/// Turns the user's words into what the passes take. Class weights in files are read by `hooks`. Returns failure
+/// after a message.
+mlir::FailureOr<TrainingOptions> resolveTraining(const TrainingRequest &request, const RuntimeHooks &hooks,
+                                                 FlagError error);
 
 } // namespace mpc
 #endif

@@ -67,7 +67,8 @@ void mpc::buildTrainingPipeline(OpPassManager &manager, const TrainingOptions &o
 }
 
 LogicalResult mpc::buildTraining(ModuleOp module, const TrainingOptions &options, const Watch &watch) {
-  return runPipeline(module, "training", watch, [&](OpPassManager &manager, StageMark mark) { buildTrainingPipeline(manager, options, mark); });
+  return runPipeline(module, "training", watch,
+                     [&](OpPassManager &manager, StageMark mark) { buildTrainingPipeline(manager, options, mark); });
 }
 
 void mpc::buildInferencePipeline(OpPassManager &manager, StageMark mark) {
@@ -76,4 +77,6 @@ void mpc::buildInferencePipeline(OpPassManager &manager, StageMark mark) {
   mark(manager, "simplify");
 }
 
-LogicalResult mpc::buildInference(ModuleOp module, const Watch &watch) { return runPipeline(module, "inference", watch, buildInferencePipeline); }
+LogicalResult mpc::buildInference(ModuleOp module, const Watch &watch) {
+  return runPipeline(module, "inference", watch, buildInferencePipeline);
+}

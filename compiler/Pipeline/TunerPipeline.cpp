@@ -39,12 +39,14 @@ static std::vector<TunedProblem> problemsOf(ModuleOp module, const GpuArch &arch
   return problems;
 }
 
-FailureOr<CompiledProgram> mpc::compileTuner(ModuleOp module, ArrayRef<GpuOptions> gpus, StringRef modelName, const Watch &watch) {
+FailureOr<CompiledProgram> mpc::compileTuner(ModuleOp module, ArrayRef<GpuOptions> gpus, StringRef modelName,
+                                             const Watch &watch) {
   // All passes, then all code, as in compileProgram.
   std::vector<OwningOpRef<ModuleOp>> planned;
   for (const GpuOptions &gpu : gpus) {
-    FailureOr<OwningOpRef<ModuleOp>> candidates = lowerClone(module, gpu.arch->name, /*first=*/planned.empty(), watch,
-                                                             [&](OpPassManager &manager, StageMark mark) { buildTunerPipeline(manager, gpu, mark); });
+    FailureOr<OwningOpRef<ModuleOp>> candidates =
+        lowerClone(module, gpu.arch->name, /*first=*/planned.empty(), watch,
+                   [&](OpPassManager &manager, StageMark mark) { buildTunerPipeline(manager, gpu, mark); });
     if (failed(candidates))
       return failure();
     planned.push_back(std::move(*candidates));

@@ -1,6 +1,7 @@
 //===- Differentiable.h - interface of ops with a VJP -----------------------===//
 //
-// This header is the contract between the autodiff pass, which knows no op names, and the ops, which do not know how the graph is traversed.
+// This header is the contract between the autodiff pass, which knows no op names, and the ops, which do not know how
+// the graph is traversed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_INTERFACES_DIFFERENTIABLE_H

@@ -43,7 +43,8 @@ TypedAttr mpc::identityOf(Combiner combiner, Type element) {
     return IntegerAttr::get(type, bound);
   }
   bool one = combiner == Combiner::Multiply;
-  return isa<FloatType>(element) ? TypedAttr(FloatAttr::get(element, double(one))) : IntegerAttr::get(element, int64_t(one));
+  return isa<FloatType>(element) ? TypedAttr(FloatAttr::get(element, double(one)))
+                                 : IntegerAttr::get(element, int64_t(one));
 }
 
 Operation *mpc::rebuildPermuted(OpBuilder &builder, Operation *op, ArrayRef<int64_t> permutation, ValueRange operands) {

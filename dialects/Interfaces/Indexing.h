@@ -8,7 +8,8 @@
 
 namespace mpc {
 
-/// The loop kind says which elements of its operands an op reads for one element of its result when the op is lowered to a loop nest.
+/// The loop kind says which elements of its operands an op reads for one element of its result when the op is
+/// lowered to a loop nest.
 enum class LoopKind {
   /// The op reads no element of a tensor: constants, indices.
   Generator,
@@ -20,9 +21,11 @@ enum class LoopKind {
   Broadcast,
   /// The result has the same elements, with its dimensions in another order, so neighbours are no neighbours any more.
   Permutation,
-  /// An element of the result is an element of an operand or a fixed number, in a way that no other kind says: slices, padding, concatenation, gathers.
+  /// An element of the result is an element of an operand or a fixed number, in a way that no other kind says: slices,
+  /// padding, concatenation, gathers.
   Movement,
-  /// An element of the result is a function of some elements of the operands, and is computed wherever it is used: pooling, resizing, argmax.
+  /// An element of the result is a function of some elements of the operands, and is computed wherever it is used:
+  /// pooling, resizing, argmax.
   Window,
   /// The op combines one operand along some dimensions (ReductionOpInterface).
   Reduction,
@@ -36,17 +39,20 @@ enum class LoopKind {
   Repeat,
 };
 
-/// The result of an op with this trait lies in memory where its first operand does; the op is no launch of its own (dialects/Graph/IR/Storage.h).
+/// The result of an op with this trait lies in memory where its first operand does; the op is no launch of its
+/// own (dialects/Graph/IR/Storage.h).
 template <typename ConcreteType>
 class StorageView : public mlir::OpTrait::TraitBase<ConcreteType, StorageView> {};
 
-/// An op with this trait is no launch: its result lies in memory before an entry runs and after it, as variables and constants do (dialects/Graph/IR/Storage.h).
+/// An op with this trait is no launch: its result lies in memory before an entry runs and after it, as variables and
+/// constants do (dialects/Graph/IR/Storage.h).
 template <typename ConcreteType>
 class PermanentStorage : public mlir::OpTrait::TraitBase<ConcreteType, PermanentStorage> {};
 
 /// Returns whether each element that such an op gives is an element of an operand, or a fixed number.
 inline bool moves(LoopKind kind) {
-  return kind == LoopKind::View || kind == LoopKind::Broadcast || kind == LoopKind::Permutation || kind == LoopKind::Movement;
+  return kind == LoopKind::View || kind == LoopKind::Broadcast || kind == LoopKind::Permutation ||
+         kind == LoopKind::Movement;
 }
 
 /// How a reduction combines two elements. All of these are associative and commutative in the reals.
@@ -60,11 +66,14 @@ enum class Combiner {
   /// The square root of the sum of their squares.
   Hypot,
 };
-/// Returns the number that combined with any element gives that element: for maxima and minima it is an infinity, or a bound of the integers of the type.
+/// Returns the number that combined with any element gives that element: for maxima and minima it is an infinity, or a
+/// bound of the integers of the type.
 mlir::TypedAttr identityOf(Combiner combiner, mlir::Type element);
 
-/// Copies an op over other operands. The results that have as many dimensions as `permutation` are permuted: dimension i is dimension permutation[i] of the old result.
-mlir::Operation *rebuildPermuted(mlir::OpBuilder &builder, mlir::Operation *op, llvm::ArrayRef<int64_t> permutation, mlir::ValueRange operands);
+/// Copies an op over other operands. The results that have as many dimensions as `permutation` are permuted: dimension
+/// i is dimension permutation[i] of the old result.
+mlir::Operation *rebuildPermuted(mlir::OpBuilder &builder, mlir::Operation *op, llvm::ArrayRef<int64_t> permutation,
+                                 mlir::ValueRange operands);
 
 /// Returns the dimension of `result` that `dim` of `operand` becomes under numpy broadcasting,
 /// which aligns the last dimensions; nullopt if the operand is broadcast along it.
@@ -81,7 +90,8 @@ inline std::optional<LoopKind> loopKindOf(mlir::Operation *op) {
   return indexed ? std::optional(indexed.getLoopKind()) : std::nullopt;
 }
 inline bool isOfKind(mlir::Operation *op, LoopKind kind) { return loopKindOf(op) == kind; }
-/// Returns whether the op's result is its first operand in another shape, in another order or repeated: it has the same elements and no others.
+/// Returns whether the op's result is its first operand in another shape, in another order or repeated: it has the same
+/// elements and no others.
 inline bool rearranges(mlir::Operation *op) {
   return isOfKind(op, LoopKind::View) || isOfKind(op, LoopKind::Permutation) || isOfKind(op, LoopKind::Broadcast);
 }
@@ -91,7 +101,8 @@ inline bool drawsNumbers(mlir::Operation *op) {
   return indexed && indexed.drawsNumbers();
 }
 
-/// Returns whether the element of `result` with number l, in row-major order, depends on no element of `operand` but that with number l. The owner implements IndexingOpInterface.
+/// Returns whether the element of `result` with number l, in row-major order, depends on no element of `operand` but
+/// that with number l. The owner implements IndexingOpInterface.
 bool keepsNumbers(mlir::OpOperand &operand, mlir::OpResult result);
 } // namespace mpc
 #endif

@@ -9,7 +9,8 @@ namespace mpc {
 enum class PrecisionClass {
   /// The op computes in the low precision: matrix products, convolutions, prelu.
   Low,
-  /// The op needs the accuracy of fp32 inside: log, softmax, interpolation. Its results stay within the range of its operands' type.
+  /// The op needs the accuracy of fp32 inside: log, softmax, interpolation. Its results stay within the range of
+  /// its operands' type.
   Fp32,
   /// The op's results may leave the range of its operands' type: exp, pow, sums,
   /// log_softmax, losses. Where a model is cast as a whole its results are fp32 too.

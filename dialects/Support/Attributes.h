@@ -6,7 +6,8 @@
 
 namespace mpc {
 
-/// Returns the number that a float or integer attribute holds, and nullopt for any other attribute, including truth values.
+/// Returns the number that a float or integer attribute holds, and nullopt for any other attribute,
+/// including truth values.
 std::optional<double> asNumber(mlir::Attribute attr);
 
 } // namespace mpc

@@ -8,7 +8,8 @@ LogicalResult mpc::emitErrorWithHint(Location loc, const Twine &message, const T
   return emitErrorWithHint([&] { return emitError(loc); }, message, hint);
 }
 
-LogicalResult mpc::emitErrorWithHint(function_ref<InFlightDiagnostic()> emitError, const Twine &message, const Twine &hint) {
+LogicalResult mpc::emitErrorWithHint(function_ref<InFlightDiagnostic()> emitError, const Twine &message,
+                                     const Twine &hint) {
   InFlightDiagnostic diagnostic = emitError() << message;
   diagnostic.attachNote() << "hint: " << hint;
   return diagnostic;

@@ -21,7 +21,10 @@ int mpc::openRegularFile(llvm::StringRef path, std::string &why) {
     return file;
   if (file >= 0)
     ::close(file);
-  const char *kind = S_ISDIR(info.st_mode) ? "folder" : S_ISFIFO(info.st_mode) ? "pipe" : S_ISSOCK(info.st_mode) ? "socket" : "device";
+  const char *kind = S_ISDIR(info.st_mode)    ? "folder"
+                     : S_ISFIFO(info.st_mode) ? "pipe"
+                     : S_ISSOCK(info.st_mode) ? "socket"
+                                              : "device";
   why = std::string("is a ") + kind + ", not a regular file";
   return -1;
 }

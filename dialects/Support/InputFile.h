@@ -12,7 +12,8 @@ namespace mpc {
 /// writer. Returns the descriptor, or -1; `why` then holds the reason: "is a pipe, not a regular file".
 int openRegularFile(llvm::StringRef path, std::string &why);
 
-/// Returns the bytes of a regular file, without a null byte behind them; null on failure, with the reason in `why` as above.
+/// Returns the bytes of a regular file, without a null byte behind them; null on failure, with the reason
+/// in `why` as above.
 std::unique_ptr<llvm::MemoryBuffer> readRegularFile(llvm::StringRef path, std::string &why);
 
 } // namespace mpc

@@ -9,6 +9,7 @@ std::string mpc::shortestText(double value) {
     return std::to_string(int64_t(value));
   char text[32];
   bool large = std::fabs(value) >= 1e15;
-  auto end = large ? std::to_chars(text, std::end(text), value, std::chars_format::scientific).ptr : std::to_chars(text, std::end(text), value).ptr;
+  auto end = large ? std::to_chars(text, std::end(text), value, std::chars_format::scientific).ptr
+                   : std::to_chars(text, std::end(text), value).ptr;
   return std::string(text, end);
 }

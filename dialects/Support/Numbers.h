@@ -5,7 +5,8 @@
 
 namespace mpc {
 
-/// Returns the shortest decimal number that is read back as `value`: 0.1, 1e-10. Whole numbers below 10^15 have all their digits: 16777216.
+/// Returns the shortest decimal number that is read back as `value`: 0.1, 1e-10. Whole numbers below 10^15 have all
+/// their digits: 16777216.
 std::string shortestText(double value);
 
 } // namespace mpc

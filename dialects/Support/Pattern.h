@@ -15,7 +15,8 @@ namespace mpc {
 /// Compiles `text`, and reports an error at `loc` when it is malformed.
 mlir::FailureOr<llvm::Regex> compilePattern(mlir::Location loc, llvm::StringRef text);
 /// Does the same with the error that `emitError` begins.
-mlir::FailureOr<llvm::Regex> compilePattern(llvm::function_ref<mlir::InFlightDiagnostic()> emitError, llvm::StringRef text);
+mlir::FailureOr<llvm::Regex> compilePattern(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+                                            llvm::StringRef text);
 
 } // namespace mpc
 #endif

@@ -27,10 +27,12 @@ LogicalResult mpc::applyWithinBudget(Operation *scope, const FrozenRewritePatter
   scope->walk([&](Operation *) { ++ops; });
   LastRewrite listener;
   GreedyRewriteConfig config;
-  config.setMaxIterations(kMostIterations).setMaxNumRewrites(kLeastBudget + kRewritesPerOp * ops).setListener(&listener);
+  config.setMaxIterations(kMostIterations)
+      .setMaxNumRewrites(kLeastBudget + kRewritesPerOp * ops)
+      .setListener(&listener);
   if (succeeded(applyPatternsGreedily(scope, patterns, config)))
     return success();
-  return emitErrorWithHint(listener.last.value_or(scope->getLoc()),
-                           "the rewrites of this op do not come to an end: this is a defect of mpc",
-                           "report it with the model; a node of another kind here, or another order of its operands, may avoid it");
+  return emitErrorWithHint(
+      listener.last.value_or(scope->getLoc()), "the rewrites of this op do not come to an end: this is a defect of mpc",
+      "report it with the model; a node of another kind here, or another order of its operands, may avoid it");
 }

@@ -9,8 +9,9 @@ class FrozenRewritePatternSet;
 
 namespace mpc {
 
-/// Applies the patterns to the ops inside `scope` until none matches. The number of rewrites is bounded by a multiple of the number of ops in each pass over
-/// them, and the number of passes is bounded too: two patterns that undo each other become an error at the op that they rewrote last, never a run without end.
+/// Applies the patterns to the ops inside `scope` until none matches. The number of rewrites is bounded by a multiple
+/// of the number of ops in each pass over them, and the number of passes is bounded too: two patterns that undo each
+/// other become an error at the op that they rewrote last, never a run without end.
 mlir::LogicalResult applyWithinBudget(mlir::Operation *scope, const mlir::FrozenRewritePatternSet &patterns);
 
 } // namespace mpc

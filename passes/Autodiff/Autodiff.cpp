@@ -1,6 +1,7 @@
 //===- Autodiff.cpp - reverse-mode differentiation of train.steps -----------------===//
 //
-// This file decides what is differentiated: dialects/Graph/Gradients/ReverseMode.h traverses a block, and each op states its own derivative. Passes.td shows the IR before and after.
+// This file decides what is differentiated: dialects/Graph/Gradients/ReverseMode.h traverses a block, and each op
+// states its own derivative. Passes.td shows the IR before and after.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Gradients/ReverseMode.h"
@@ -62,8 +63,8 @@ void Differentiator::notePath(InFlightDiagnostic &diagnostic, Operation *op) {
     if (auto read = dyn_cast<train::ReadOp>(op)) {
       StringRef name = train::userName(train::lookupVariable(read, read.getVariableAttr()));
       diagnostic.attachNote(read.getLoc()) << "it depends on parameter @" << name;
-      diagnostic.attachNote(step.getLoc()) << "hint: freeze the parameters before it (--freeze=REGEX, here '"
-                                           << name << "'), or replace the op by ones that have a gradient";
+      diagnostic.attachNote(step.getLoc()) << "hint: freeze the parameters before it (--freeze=REGEX, here '" << name
+                                           << "'), or replace the op by ones that have a gradient";
       return;
     }
     if (length < 8)
@@ -88,9 +89,8 @@ void Differentiator::emitUpdates(OpBuilder &b) {
     Value gradient = byParameter.lookup(parameter);
     StringRef name = train::userName(variables.lookup(parameter));
     if (!gradient) {
-      emitWarning(step.getLoc()) << "the loss of step @" << step.getSymName()
-                                 << " does not depend on parameter @" << name
-                                 << ": it keeps its initial value";
+      emitWarning(step.getLoc()) << "the loss of step @" << step.getSymName() << " does not depend on parameter @"
+                                 << name << ": it keeps its initial value";
       continue;
     }
     train::UpdateOp::create(b, NameLoc::get(b.getStringAttr(name)), parameter, gradient, /*skip=*/Value());
@@ -101,8 +101,7 @@ void Differentiator::emitUpdates(OpBuilder &b) {
 LogicalResult Differentiator::run() {
   Operation *yield = block.getTerminator();
   if (yield->getNumOperands() == 0)
-    return emitErrorWithHint(step.getLoc(), "step @" + step.getSymName() + " has no loss",
-                             "yield a scalar f32 first");
+    return emitErrorWithHint(step.getLoc(), "step @" + step.getSymName() + " has no loss", "yield a scalar f32 first");
   Value loss = yield->getOperand(0);
   auto type = cast<RankedTensorType>(loss.getType());
   if (type.getRank() != 0 || !type.getElementType().isF32())

@@ -1,12 +1,12 @@
 //===- AlignStacks.cpp - slices of scans start where tensors start -----------------===//
 //
-// An iteration reads its slice of a stacked tensor in place, and kernels rely on the alignment of tensors. Slices whose bytes are no multiple of it are padded: those of an operand
-// before the scan, those of a result in the body.
+// An iteration reads its slice of a stacked tensor in place, and kernels rely on the alignment of tensors. Slices whose
+// bytes are no multiple of it are padded: those of an operand before the scan, those of a result in the body.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Storage.h"
-#include "llvm/Support/MathExtras.h"
 #include "passes/Decompose/Patterns.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -30,14 +30,17 @@ struct AlignStacks : OpRewritePattern<ScanOp> {
     int64_t trips = op.getTrips();
     SmallVector<Value> stacked;
     for (Value v : op.getStacked()) {
-      int64_t elements = paddedElements(ScanOp::sliceType(v.getType())), own = typeOf(v).getNumElements() / std::max<int64_t>(trips, 1);
+      int64_t elements = paddedElements(ScanOp::sliceType(v.getType())),
+              own = typeOf(v).getNumElements() / std::max<int64_t>(trips, 1);
       stacked.push_back(elements == 0 ? v : pad(b, b.reshape(v, {trips, own}), elements - own));
     }
     SmallVector<Type> stacks;
     for (Value v : op.getStacks()) {
       RankedTensorType slice = ScanOp::sliceType(v.getType());
       int64_t elements = paddedElements(slice);
-      stacks.push_back(elements == 0 ? v.getType() : ScanOp::stackType(trips, RankedTensorType::get({elements}, slice.getElementType())));
+      stacks.push_back(elements == 0
+                           ? v.getType()
+                           : ScanOp::stackType(trips, RankedTensorType::get({elements}, slice.getElementType())));
     }
     auto made = b.create<ScanOp>(trips, op.getReverse(), op.getInits(), op.getInvariants(), stacked, stacks);
     made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
@@ -57,7 +60,8 @@ struct AlignStacks : OpRewritePattern<ScanOp> {
     rewriter.setInsertionPoint(yield);
     SmallVector<Value> yielded(yield->getOperands());
     for (auto [i, v] : llvm::enumerate(yielded))
-      if (Type wanted = made.isCarried(i) ? v.getType() : Type(ScanOp::sliceType(made.getResult(i).getType())); v.getType() != wanted) {
+      if (Type wanted = made.isCarried(i) ? v.getType() : Type(ScanOp::sliceType(made.getResult(i).getType()));
+          v.getType() != wanted) {
         int64_t own = typeOf(v).getNumElements();
         v = pad(b, b.reshape(v, {own}), cast<RankedTensorType>(wanted).getNumElements() - own);
       }

@@ -1,7 +1,7 @@
 //===- Decompose.cpp - composite graph ops become primitive ones ----------------===//
+#include "dialects/Support/Rewrite.h"
 #include "passes/Decompose/Passes.h"
 #include "passes/Decompose/Patterns.h"
-#include "dialects/Support/Rewrite.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
 
 using namespace mlir;
@@ -55,7 +55,8 @@ struct DecomposeSharedDropout : OpRewritePattern<DropoutOp> {
     Type element = elementOf(op.getX());
     GraphBuilder m(rewriter, op.getLoc());
     Value ones = m.splat(RankedTensorType::get(op.getMaskShape(), computeType(element)), 1);
-    Value mask = m.create<DropoutOp>(ones.getType(), ones, op.getSeed(), op.getStep(), op.getRatioAttr(), op.getSaltAttr());
+    Value mask =
+        m.create<DropoutOp>(ones.getType(), ones, op.getSeed(), op.getStep(), op.getRatioAttr(), op.getSaltAttr());
     rewriter.replaceOp(op, m.cast(m.mul(m.up(op.getX()), mask), element));
     return success();
   }
@@ -69,7 +70,8 @@ struct WidenGatherGrad : OpRewritePattern<GatherGradOp> {
     if (!isLowPrecision(element))
       return failure();
     GraphBuilder m(rewriter, op.getLoc());
-    Value dx = m.create<GatherGradOp>(typeOf(op.getDx()).clone(computeType(element)), m.up(op.getDy()), op.getIndices(), op.getAxis());
+    Value dx = m.create<GatherGradOp>(typeOf(op.getDx()).clone(computeType(element)), m.up(op.getDy()), op.getIndices(),
+                                      op.getAxis());
     rewriter.replaceOp(op, m.cast(dx, element));
     return success();
   }

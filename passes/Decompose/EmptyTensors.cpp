@@ -14,8 +14,9 @@ using namespace mpc::graph;
 
 static bool isEmpty(Value v) { return typeOf(v).getNumElements() == 0; }
 
-/// The constant that op gives where it computes from an empty tensor; null where that is no constant. A contraction of an empty tensor sums no products. Maxima and
-/// minima of no integers are the bounds of their type, and their mean is 0.
+/// The constant that op gives where it computes from an empty tensor; null where that is no constant. A
+/// contraction of an empty tensor sums no products. Maxima and minima of no integers are the bounds of their type,
+/// and their mean is 0.
 static Attribute resultOfNothing(Operation *op) {
   Type element = elementOf(op->getResult(0));
   if (isOfKind(op, LoopKind::Contraction))
@@ -29,7 +30,8 @@ static Attribute resultOfNothing(Operation *op) {
   auto reduction = dyn_cast<ReductionOpInterface>(op);
   if (!reduction)
     return {};
-  return reduction.isMean() && isFloat(element) ? numberAttr(element, std::nan("")) : identityOf(reduction.getCombiner(), element);
+  return reduction.isMean() && isFloat(element) ? numberAttr(element, std::nan(""))
+                                                : identityOf(reduction.getCombiner(), element);
 }
 
 namespace {
@@ -43,7 +45,8 @@ struct EmptyResults : RewritePattern {
       return failure();
     SmallVector<Value> constants;
     for (Value v : op->getResults())
-      constants.push_back(ConstantOp::create(rewriter, op->getLoc(), DenseElementsAttr::get(typeOf(v), ArrayRef<Attribute>())));
+      constants.push_back(
+          ConstantOp::create(rewriter, op->getLoc(), DenseElementsAttr::get(typeOf(v), ArrayRef<Attribute>())));
     rewriter.replaceOp(op, constants);
     return success();
   }
@@ -53,7 +56,8 @@ struct EmptyResults : RewritePattern {
 struct EmptyOperands : RewritePattern {
   explicit EmptyOperands(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 10, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isa_and_nonnull<GraphDialect>(op->getDialect()) || op->getNumResults() != 1 || op->getNumOperands() == 0 || isEmpty(op->getResult(0)))
+    if (!isa_and_nonnull<GraphDialect>(op->getDialect()) || op->getNumResults() != 1 || op->getNumOperands() == 0 ||
+        isEmpty(op->getResult(0)))
       return failure();
     if (Attribute number = resultOfNothing(op)) {
       rewriter.replaceOpWithNewOp<ConstantOp>(op, DenseElementsAttr::get(typeOf(op->getResult(0)), number));
@@ -62,7 +66,8 @@ struct EmptyOperands : RewritePattern {
     auto concat = dyn_cast<ConcatOp>(op);
     if (!concat || llvm::none_of(concat.getInputs(), isEmpty))
       return failure();
-    SmallVector<Value> kept = llvm::to_vector(llvm::make_filter_range(concat.getInputs(), [](Value v) { return !isEmpty(v); }));
+    SmallVector<Value> kept =
+        llvm::to_vector(llvm::make_filter_range(concat.getInputs(), [](Value v) { return !isEmpty(v); }));
     rewriter.replaceOpWithNewOp<ConcatOp>(concat, kept, concat.getAxis());
     return success();
   }

@@ -36,13 +36,13 @@ struct Channels {
 };
 
 /// y = deviation*a + bias with a = scale/sqrt(variance + epsilon).
-Value normalize(const GraphBuilder &m, const Channels &channels, Value deviation, Value scale, Value bias, Value variance, double epsilon) {
+Value normalize(const GraphBuilder &m, const Channels &channels, Value deviation, Value scale, Value bias,
+                Value variance, double epsilon) {
   Value a = m.mul(scale, m.rsqrt(m.add(variance, epsilon))), shift = channels.spread(bias);
   return m.add(m.mul(deviation, channels.spread(a)), shift);
 }
 
-/// Returns E[d^2] - E[d]^2 for deviations d from approximately the mean, and 0 where rounding makes that
-/// negative.
+/// Returns E[d^2] - E[d]^2 for deviations d from approximately the mean, and 0 where rounding makes that negative.
 Value varianceOf(const GraphBuilder &m, Value meanSquare, Value mean) {
   return m.max(m.sub(meanSquare, m.square(mean)), 0);
 }
@@ -69,7 +69,8 @@ struct DecomposeBatchNormInference : OpRewritePattern<BatchNormInferenceOp> {
     GraphBuilder m(rewriter, op.getLoc());
     Channels channels(m, op.getX(), op.getAxis());
     Value mean = channels.spread(op.getMean()), deviation = m.sub(m.up(op.getX()), mean);
-    Value y = normalize(m, channels, deviation, op.getScale(), op.getBias(), op.getVariance(), op.getEpsilon().convertToDouble());
+    Value y = normalize(m, channels, deviation, op.getScale(), op.getBias(), op.getVariance(),
+                        op.getEpsilon().convertToDouble());
     rewriter.replaceOp(op, m.cast(y, element));
     return success();
   }
@@ -92,7 +93,8 @@ struct DecomposeBatchNormGrad : OpRewritePattern<BatchNormGradOp> {
     Value s = m.rsqrt(m.add(op.getVariance(), op.getEpsilon().convertToDouble()));
     Value dbias = channels.sum(dy), dscale = m.mul(channels.sum(m.mul(dy, deviation)), s);
     Value perElement = m.constant(dy, 1.0 / double(channels.count));
-    Value meanDy = m.mul(dbias, perElement), slope = m.mul(m.mul(dscale, s), perElement), factor = m.mul(op.getScale(), s);
+    Value meanDy = m.mul(dbias, perElement), slope = m.mul(m.mul(dscale, s), perElement),
+          factor = m.mul(op.getScale(), s);
     Value along = m.mul(deviation, channels.spread(slope)), centred = m.sub(m.sub(dy, channels.spread(meanDy)), along);
     Value dx = m.mul(centred, channels.spread(factor));
     rewriter.replaceOp(op, {m.cast(dx, element), dscale, dbias});
@@ -107,11 +109,11 @@ namespace {
 /// What a layer or group norm and its gradient compute with: the shape of x, and the dimensions that are
 /// normalised over.
 struct Norm {
-  Norm(const GraphBuilder &m, NormKind kind, double epsilon, ArrayRef<int64_t> shape) : m(m), kind(kind), epsilon(epsilon), shape(shape) {}
+  Norm(const GraphBuilder &m, NormKind kind, double epsilon, ArrayRef<int64_t> shape)
+      : m(m), kind(kind), epsilon(epsilon), shape(shape) {}
 
-  /// Sums over `first`, then over `second`; both stay as dimensions of size 1. In channels-last order a
-  /// group's elements are not contiguous, so the spatial dimensions are summed first, which leaves a small
-  /// tensor.
+  /// Sums over `first`, then over `second`; both stay as dimensions of size 1. In channels-last order a group's
+  /// elements are not contiguous, so the spatial dimensions are summed first, which leaves a small tensor.
   Value sum(Value x) const {
     Value total = m.sum(x, first, /*keepdims=*/true);
     return second.empty() ? total : m.sum(total, second, /*keepdims=*/true);
@@ -210,7 +212,8 @@ struct DecomposeLayerNormGrad : OpRewritePattern<LayerNormGradOp> {
     Norm norm(m, op.getKind(), op.getEpsilon().convertToDouble(), shapeOf(op.getX()));
     norm.first = Shape(op.getAxes());
     Value dy = m.up(op.getDy());
-    Norm::Gradients grads = norm.gradients(m.up(op.getX()), {op.getMean(), op.getInverse()}, op.getScale(), op.getBias(), dy);
+    Norm::Gradients grads =
+        norm.gradients(m.up(op.getX()), {op.getMean(), op.getInverse()}, op.getScale(), op.getBias(), dy);
     rewriter.replaceOp(op, {m.cast(grads.dx, element), grads.dscale, grads.dbias});
     return success();
   }
@@ -219,7 +222,8 @@ struct DecomposeLayerNormGrad : OpRewritePattern<LayerNormGradOp> {
 /// The channels of an activation as [groups, channels of a group], which is one more dimension.
 struct Groups {
   Groups(const GraphBuilder &m, double epsilon, Value x, int64_t axis, int64_t groups)
-      : m(m), shape(shapeOf(x)), perChannel(shape.size() + 1, 1), perGroup(shape.size() + 1, 1), norm(m, NormKind::layer, epsilon, {}) {
+      : m(m), shape(shapeOf(x)), perChannel(shape.size() + 1, 1), perGroup(shape.size() + 1, 1),
+        norm(m, NormKind::layer, epsilon, {}) {
     int64_t samples = shape[0], width = shape[axis] / groups, rank = shape.size();
     shape[axis] = groups;
     shape.insert(shape.begin() + axis + 1, width);
@@ -252,7 +256,8 @@ struct DecomposeGroupNorm : OpRewritePattern<GroupNormOp> {
     auto [statistics, wide] = groups.norm.apply(groups.activation(op.getX()), scale, bias);
     Value y = m.cast(wide, elementOf(op.getY()));
     auto as = [&](Value v, Value like) { return m.reshape(v, shapeOf(like)); };
-    rewriter.replaceOp(op, {as(y, op.getY()), as(statistics.mean, op.getMean()), as(statistics.inverse, op.getInverse())});
+    rewriter.replaceOp(op,
+                       {as(y, op.getY()), as(statistics.mean, op.getMean()), as(statistics.inverse, op.getInverse())});
     return success();
   }
 };
@@ -274,6 +279,6 @@ struct DecomposeGroupNormGrad : OpRewritePattern<GroupNormGradOp> {
 } // namespace
 
 void mpc::populateNormalizationPatterns(RewritePatternSet &patterns) {
-  patterns.add<DecomposeBatchNorm, DecomposeBatchNormInference, DecomposeBatchNormGrad, DecomposeLayerNorm, DecomposeLayerNormGrad,
-               DecomposeGroupNorm, DecomposeGroupNormGrad>(patterns.getContext());
+  patterns.add<DecomposeBatchNorm, DecomposeBatchNormInference, DecomposeBatchNormGrad, DecomposeLayerNorm,
+               DecomposeLayerNormGrad, DecomposeGroupNorm, DecomposeGroupNormGrad>(patterns.getContext());
 }

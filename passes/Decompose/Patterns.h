@@ -25,8 +25,7 @@ struct SplitSizes {
 };
 /// The sizes for a GPU, or for the host where it is null.
 SplitSizes splitSizesFor(const GpuArch *gpu);
-/// Splits a reduction in two if it has too few results to keep the target busy; returns false for any other
-/// op.
+/// Splits a reduction in two if it has too few results to keep the target busy; returns false for any other op.
 bool splitReduction(mlir::Operation *op, const SplitSizes &sizes, mlir::OpBuilder &b);
 
 } // namespace mpc

@@ -113,5 +113,6 @@ struct DecomposeSoftmaxCrossEntropy : OpRewritePattern<SoftmaxCrossEntropyOp> {
 } // namespace
 
 void mpc::populateSoftmaxPatterns(RewritePatternSet &patterns) {
-  patterns.add<DecomposeSoftmax, DecomposeLogSoftmax, DecomposeNll, DecomposeSoftmaxCrossEntropy>(patterns.getContext());
+  patterns.add<DecomposeSoftmax, DecomposeLogSoftmax, DecomposeNll, DecomposeSoftmaxCrossEntropy>(
+      patterns.getContext());
 }

@@ -8,9 +8,9 @@
 // choice. A GPU's blocks share the work in the same way, but there are many more of them.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/Decompose/Patterns.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/bit.h"
-#include "passes/Decompose/Patterns.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -20,12 +20,22 @@ SplitSizes mpc::splitSizesFor(const GpuArch *gpu) {
   // On the host the columns are a slice of its column reduction (KernelToHost/Nest.cpp). Sixty-four slices
   // keep a large machine busy.
   if (!gpu)
-    return {.wantedPieces = 64, .enoughPieces = 32, .mostPieces = 512, .leastElements = 1 << 16, .leastPiece = 1024, .columns = 32};
+    return {.wantedPieces = 64,
+            .enoughPieces = 32,
+            .mostPieces = 512,
+            .leastElements = 1 << 16,
+            .leastPiece = 1024,
+            .columns = 32};
   // On a GPU the columns are those of 32 threads with 16 bytes of f16 each (KernelToGpu/GpuNest.cpp). Four
   // blocks keep a multiprocessor busy; about one for each multiprocessor (the nearest power of two, as extents
   // often are) is enough where that spares the reshape. A piece is worth a block when its 256 threads have 16
   // elements each.
-  return {.wantedPieces = 4 * gpu->multiprocessors, .enoughPieces = int64_t(llvm::bit_floor(unsigned(gpu->multiprocessors) * 4 / 3)), .mostPieces = 2048, .leastElements = 1 << 15, .leastPiece = 4096, .columns = 256};
+  return {.wantedPieces = 4 * gpu->multiprocessors,
+          .enoughPieces = int64_t(llvm::bit_floor(unsigned(gpu->multiprocessors) * 4 / 3)),
+          .mostPieces = 2048,
+          .leastElements = 1 << 15,
+          .leastPiece = 4096,
+          .columns = 256};
 }
 
 namespace {
@@ -42,12 +52,11 @@ struct Split {
 };
 } // namespace
 
-
 /// v, which broadcasts to the shape that was split, in the split shape; null where that would need data
 /// movement, or memory for a value that fusion keeps in registers. Elementwise producers are rebuilt, down to
 /// values that are stored anyway, where a reshape is a view.
-static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, OpBuilder &b,
-                          IRMapping &known, int depth) {
+static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, OpBuilder &b, IRMapping &known,
+                          int depth) {
   if (Value done = known.lookupOrNull(v))
     return done;
   ArrayRef<int64_t> shape = graph::shapeOf(v);
@@ -70,8 +79,7 @@ static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, 
   if (auto constant = dyn_cast_or_null<graph::ConstantOp>(op))
     if (auto dense = dyn_cast<SplatElementsAttr>(constant.getValue()))
       return graph::ConstantOp::create(b, v.getLoc(), dense.resizeSplat(graph::typeOf(v).clone(result)));
-  if (op && isOfKind(op, LoopKind::Elementwise) && !drawsNumbers(op) &&
-      op->getNumResults() == 1) {
+  if (op && isOfKind(op, LoopKind::Elementwise) && !drawsNumbers(op) && op->getNumResults() == 1) {
     if (depth == 0)
       return {};
     llvm::SmallVector<Value> operands;
@@ -80,8 +88,7 @@ static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, 
         operands.push_back(rebuilt);
       else
         return {};
-    OperationState state(op->getLoc(), op->getName(), operands, graph::typeOf(v).clone(result),
-                         op->getAttrs());
+    OperationState state(op->getLoc(), op->getName(), operands, graph::typeOf(v).clone(result), op->getAttrs());
     state.propertiesAttr = op->getPropertiesAsAttribute();
     Value rebuilt = b.create(state)->getResult(0);
     known.map(v, rebuilt);
@@ -103,8 +110,7 @@ bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
     return false;
   auto isReduced = [&](int64_t d) { return llvm::is_contained(axes, d); };
 
-  // The slices that the unsplit reduction has: kept elements, in blocks where the innermost dimension is
-  // kept.
+  // The slices that the unsplit reduction has: kept elements, in blocks where the innermost dimension is kept.
   int64_t last = rank - 1;
   while (last > 0 && shape[last] == 1)
     --last;

@@ -8,9 +8,9 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Train/IR/Train.h"
+#include "passes/Fusion/Grouping.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "passes/Fusion/Grouping.h"
 #include <numeric>
 
 using namespace mlir;
@@ -201,8 +201,8 @@ std::vector<Batch> Batcher::run() {
     if (!mayBeMember(dispatch))
       continue;
     size_t known = batches.size() - std::min(batches.size(), mostSearched);
-    auto batch = std::find_if(batches.begin() + known, batches.end(),
-                              [&](const Batch &b) { return mayJoin(b, dispatch); });
+    auto batch =
+        std::find_if(batches.begin() + known, batches.end(), [&](const Batch &b) { return mayJoin(b, dispatch); });
     if (batch == batches.end()) {
       batches.emplace_back().position = positions.lookup(dispatch);
       batch = std::prev(batches.end());
@@ -236,7 +236,8 @@ static void form(SmallVector<DispatchOp> members) {
     usersThroughViews(result, readers, &views);
   OpBuilder builder(last);
   std::string name = (last.getName() + " and " + Twine(members.size() - 1) + " more").str();
-  auto outer = DispatchOp::create(builder, builder.getFusedLoc(locations), types, kernel::Form::Batch, name, inputs.getArrayRef());
+  auto outer = DispatchOp::create(builder, builder.getFusedLoc(locations), types, kernel::Form::Batch, name,
+                                  inputs.getArrayRef());
   Block &body = outer.getBody().emplaceBlock();
   IRMapping mapping;
   for (Value input : inputs)

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Kernel/Analysis/Form.h"
+#include "dialects/Support/Diagnostics.h"
 #include "passes/Fusion/Grouping.h"
 #include "passes/Fusion/Passes.h"
-#include "dialects/Support/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include <queue>
@@ -122,14 +122,18 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
       return success();
     for (Operation &op : block)
       if (!isOutside(&op))
-        return emitErrorWithHint((*dispatches.begin()).getLoc(),
-                                 "'kernel.dispatch' op stands in an entry beside '" + op.getName().getStringRef() + "', which is in no dispatch",
-                                 "run mpc-form-dispatches on entries without dispatches; it forms all of an entry's at once");
+        return emitErrorWithHint(
+            (*dispatches.begin()).getLoc(),
+            "'kernel.dispatch' op stands in an entry beside '" + op.getName().getStringRef() +
+                "', which is in no dispatch",
+            "run mpc-form-dispatches on entries without dispatches; it forms all of an entry's at once");
     return success();
   }
 
   static LogicalResult waitForOneAnother(Block &block) {
-    return emitErrorWithHint(block.getParentOp()->getLoc(), "launches of this entry would wait for one another: this is a defect of mpc", "report it with the model");
+    return emitErrorWithHint(block.getParentOp()->getLoc(),
+                             "launches of this entry would wait for one another: this is a defect of mpc",
+                             "report it with the model");
   }
 
   LogicalResult formDispatches(Block &block) {
@@ -189,7 +193,8 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
   }
 
   /// Builds the dispatch of a group. `stored` maps the results of roots to the results of their dispatches.
-  LogicalResult emit(OpBuilder &builder, const Group &group, ArrayRef<Operation *> ops, const llvm::DenseSet<Value> &read, DenseMap<Value, Value> &stored) {
+  LogicalResult emit(OpBuilder &builder, const Group &group, ArrayRef<Operation *> ops,
+                     const llvm::DenseSet<Value> &read, DenseMap<Value, Value> &stored) {
     llvm::SmallPtrSet<Operation *, 16> inside(llvm::from_range, ops);
     llvm::SetVector<Value> inputs;
     SmallVector<Location> locations;
@@ -207,7 +212,8 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     SmallVector<Value> operands;
     for (Value v : inputs)
       operands.push_back(stored.lookup_or(v, v));
-    auto dispatch = kernel::DispatchOp::create(builder, builder.getFusedLoc(locations), TypeRange(ValueRange(outputs)), *group.form, dispatchName(group, ops), operands);
+    auto dispatch = kernel::DispatchOp::create(builder, builder.getFusedLoc(locations), TypeRange(ValueRange(outputs)),
+                                               *group.form, dispatchName(group, ops), operands);
     Block &body = dispatch.getBody().emplaceBlock();
     IRMapping mapping;
     for (Value v : inputs)
@@ -226,7 +232,8 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     for (auto [old, result] : llvm::zip(outputs, dispatch.getResults())) {
       stored[old] = result;
       // Views, assignments and the terminator stay, so they get the result; the other ops will be erased.
-      old.replaceUsesWithIf(result, [](OpOperand &use) { return isOutside(use.getOwner()) && !isa<kernel::DispatchOp>(use.getOwner()); });
+      old.replaceUsesWithIf(
+          result, [](OpOperand &use) { return isOutside(use.getOwner()) && !isa<kernel::DispatchOp>(use.getOwner()); });
     }
     ++numDispatches;
     numOps += ops.size();

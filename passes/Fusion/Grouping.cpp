@@ -26,7 +26,8 @@ static bool isWideningCast(CastOp op) {
 bool fusion::isOutside(Operation *op) {
   std::optional<LoopKind> kind = loopKindOf(op);
   auto constant = dyn_cast<ConstantOp>(op);
-  return !kind || kind == LoopKind::View || kind == LoopKind::Repeat || (constant && !isa<SplatElementsAttr>(constant.getValue()));
+  return !kind || kind == LoopKind::View || kind == LoopKind::Repeat ||
+         (constant && !isa<SplatElementsAttr>(constant.getValue()));
 }
 
 bool fusion::isFree(Operation *op) {
@@ -38,11 +39,10 @@ bool fusion::isFree(Operation *op) {
 
 bool fusion::isArithmetic(Operation *op) { return isOfKind(op, LoopKind::Elementwise) && !isFree(op); }
 
-Operation *fusion::storedBy(Value v) {
-  return storageOf(v).getDefiningOp();
-}
+Operation *fusion::storedBy(Value v) { return storageOf(v).getDefiningOp(); }
 
-/// Calls `fn` for the ops that have to run before a value can be read: the one that stores it, and those that a barrier on the way waits for.
+/// Calls `fn` for the ops that have to run before a value can be read: the one that stores it, and those that a barrier
+/// on the way waits for.
 static void forEachStored(Value v, llvm::function_ref<void(Operation *)> fn) {
   for (; isView(v.getDefiningOp()); v = v.getDefiningOp()->getOperand(0))
     for (Value waited : v.getDefiningOp()->getOperands().drop_front())
@@ -71,7 +71,8 @@ bool Grouping::canInline(Operation *producer, Operation *user) const {
   if (auto pad = dyn_cast<PadOp>(user)) {
     // A pad also computes the elements that lie outside, at some index.
     auto none = [](ArrayRef<int64_t> counts) { return llvm::all_of(counts, [](int64_t n) { return n == 0; }); };
-    return none(pad.getInterior()) && 3 * typeOf(pad.getY()).getNumElements() <= 4 * typeOf(pad.getX()).getNumElements();
+    return none(pad.getInterior()) &&
+           3 * typeOf(pad.getY()).getNumElements() <= 4 * typeOf(pad.getX()).getNumElements();
   }
   if (isOfKind(user, LoopKind::Elementwise))
     return resultShape(producer) == resultShape(user) || isFree(producer);
@@ -100,7 +101,8 @@ void Grouping::chooseRoots() {
         cost.loads.insert(v);
       }
     }
-    bool usersInline = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) { return canInline(&op, user); });
+    bool usersInline =
+        !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) { return canInline(&op, user); });
     llvm::SmallPtrSet<Operation *, 4> users(llvm::from_range, op.getUsers());
     // A free cast is repeated by each of its users, and so is a movement op that only the cast reads.
     if (moves && users.size() == 1 && isFree(*users.begin()))
@@ -117,8 +119,9 @@ void Grouping::chooseRoots() {
       fuseEpilogue(&op);
 }
 
-/// The ops behind a contraction become part of its launch if no other op reads the values in between: on a GPU elementwise arithmetic, on the host what a library adds itself. (A library's
-/// relu gives 0 for NaN, by the CPU's maximum, where ours gives NaN.)
+/// The ops behind a contraction become part of its launch if no other op reads the values in between: on a GPU
+/// elementwise arithmetic, on the host what a library adds itself. (A library's relu gives 0 for NaN, by the CPU's
+/// maximum, where ours gives NaN.)
 void Grouping::fuseEpilogue(Operation *contraction) {
   Operation *last = contraction;
   auto absorb = [&](Operation *next) {
@@ -134,9 +137,9 @@ void Grouping::fuseEpilogue(Operation *contraction) {
   }
   auto onlyUser = [](Operation *op) { return op->getResult(0).hasOneUse() ? *op->getUsers().begin() : nullptr; };
   Operation *user = onlyUser(last);
-  for (int i = 0; i < gpu->epilogueOps && user && isArithmetic(user) && resultShape(user) == resultShape(contraction); ++i) {
-    // An op that adds two products belongs to the first; a dropout computes the mask of four neighbours at
-    // once.
+  for (int i = 0; i < gpu->epilogueOps && user && isArithmetic(user) && resultShape(user) == resultShape(contraction);
+       ++i) {
+    // An op that adds two products belongs to the first; a dropout computes the mask of four neighbours at once.
     if (drawsNumbers(user) || !absorbed.insert(user).second)
       break;
     absorb(user);
@@ -214,7 +217,8 @@ void Grouping::formGroups() {
     } else if (!repeats) {
       group->form = kernel::Form::Pointwise;
     }
-    bool joins = isFree(&op) || isArithmetic(&op) || isOfKind(&op, LoopKind::Movement) || isOfKind(&op, LoopKind::Reduction);
+    bool joins =
+        isFree(&op) || isArithmetic(&op) || isOfKind(&op, LoopKind::Movement) || isOfKind(&op, LoopKind::Reduction);
     group->alone = !joins || group->form == kernel::Form::Contraction;
     groupOf[&op] = group.get();
     group->rank = group->position;
@@ -248,9 +252,7 @@ static bool keepsAllDims(const Group &group) {
 
 /// Whether the op is the transpose of matrices of 8-bit floats. Products need both orders of most such values
 /// (wgmma reads them only along k), and on GPUs one launch writes both (KernelToGpu/TransposedCopy.cpp).
-static bool isTransposedCopy(Operation *op) {
-  return transposesMatrices(op) && isFloat8(elementOf(op->getOperand(0)));
-}
+static bool isTransposedCopy(Operation *op) { return transposesMatrices(op) && isFloat8(elementOf(op->getOperand(0))); }
 
 /// Whether the group has one loop nest over the elements of its roots.
 static bool isPointwise(const Group &group) { return group.form == kernel::Form::Pointwise && !group.alone; }
@@ -278,8 +280,8 @@ bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *
     return rowwise && producer.shape == group.shape;
   }
   // The group is a further reduction of the same rows (the sum of exponentials after the maximum).
-  return group.form == kernel::Form::Reduction && rowwise && producer.shape == group.shape && producer.axes == group.axes &&
-         keepsAllDims(group);
+  return group.form == kernel::Form::Reduction && rowwise && producer.shape == group.shape &&
+         producer.axes == group.axes && keepsAllDims(group);
 }
 
 void Grouping::mergeProducers(Operation *root) {
@@ -324,7 +326,8 @@ void Grouping::mergeSiblings() {
     for (size_t i = 0; i < sharing.size(); ++i)
       for (size_t j = i + 1; j < sharing.size(); ++j) {
         Group *a = sharing[i], *b = sharing[j];
-        if (a == b || a->roots.empty() || b->roots.empty() || a->form != b->form || a->shape != b->shape || a->axes != b->axes)
+        if (a == b || a->roots.empty() || b->roots.empty() || a->form != b->form || a->shape != b->shape ||
+            a->axes != b->axes)
           continue;
         bool reduces = a->form == kernel::Form::Reduction;
         if (a->alone || b->alone || (!reduces && !isPointwise(*a)) || a->roots.size() + b->roots.size() > 8 ||
@@ -344,8 +347,8 @@ void Grouping::mergeSiblings() {
       visit(v);
 }
 
-/// Whether `reader` reads a view of a value of `writer`, or a barrier on the way waits for one. The view has to stand between two launches, so they
-/// cannot be one launch.
+/// Whether `reader` reads a view of a value of `writer`, or a barrier on the way waits for one. The view has to stand
+/// between two launches, so they cannot be one launch.
 bool Grouping::readsView(Group *reader, Group *writer) {
   return llvm::any_of(reader->roots, [&](Operation *root) {
     return llvm::any_of(inputsOf(root), [&](Value v) {
@@ -363,8 +366,7 @@ bool Grouping::canMerge(Group *a, Group *b) {
   if (a->ops + b->ops > kLargestGroup || readsView(a, b) || readsView(b, a))
     return false;
   // Ranks rise along every path.
-  return a->rank == b->rank ||
-         !(a->rank < b->rank ? mayReachThroughOthers(a, b) : mayReachThroughOthers(b, a));
+  return a->rank == b->rank || !(a->rank < b->rank ? mayReachThroughOthers(a, b) : mayReachThroughOthers(b, a));
 }
 
 /// Whether `last` reads values of `first` through other groups. The search goes down from `first` and up from
@@ -391,7 +393,9 @@ bool Grouping::mayReachThroughOthers(Group *first, Group *last) {
       return group != from && take(down, up, group);
     });
   };
-  auto goUp = [&](Group *from) { return llvm::any_of(producersOf(from), [&](Group *group) { return take(up, down, group); }); };
+  auto goUp = [&](Group *from) {
+    return llvm::any_of(producersOf(from), [&](Group *group) { return take(up, down, group); });
+  };
   if (goDown(first) || goUp(last))
     return true;
   while (!down.work.empty() && !up.work.empty())

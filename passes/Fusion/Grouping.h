@@ -14,18 +14,22 @@
 
 namespace mpc::fusion {
 
-/// Returns whether no dispatch computes the op: views, scans, constants with data, and ops that are no part of a loop nest (reads, assignments).
+/// Returns whether no dispatch computes the op: views, scans, constants with data, and ops that are no part of a loop
+/// nest (reads, assignments).
 bool isOutside(mlir::Operation *op);
 /// Returns whether the op costs nothing to repeat: splat constants, indices, widening casts, broadcasts.
 bool isFree(mlir::Operation *op);
 /// Returns whether the op is elementwise and not free.
 bool isArithmetic(mlir::Operation *op);
 
-/// A group is one launch; its roots are the ops whose results it stores. A scan has a group too, since others must not be merged around it, but has launches of its own.
+/// A group is one launch; its roots are the ops whose results it stores. A scan has a group too, since others must not
+/// be merged around it, but has launches of its own.
 struct Group {
-  /// The form that its loops will have, as far as grouping has to know; the dispatch gets the one that its body has (kernel::formOf). Nullopt for a scan.
+  /// The form that its loops will have, as far as grouping has to know; the dispatch gets the one that its body has
+  /// (kernel::formOf). Nullopt for a scan.
   std::optional<kernel::Form> form;
-  /// Whether nothing joins it: a product, a scan, or an op whose elements are read in another order than they are computed in (pooling, transposes, scatters).
+  /// Whether nothing joins it: a product, a scan, or an op whose elements are read in another order than they are
+  /// computed in (pooling, transposes, scatters).
   bool alone = false;
   llvm::SetVector<mlir::Operation *> roots;
   /// The iteration shape, and the axes of reductions and rows.

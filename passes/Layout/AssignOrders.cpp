@@ -1,15 +1,16 @@
 //===- AssignOrders.cpp - an order for each value --------------------------------===//
 //
-// See Passes.td. Demands says what ops ask for, OrderChoice chooses, and this file rewrites each op once, in program order: from operands in some orders to a
-// result in one. StoredValues converts a value where a reader needs another order than that in which it was computed. So the rewriting is right for every choice.
+// See Passes.td. Demands says what ops ask for, OrderChoice chooses, and this file rewrites each op once, in program
+// order: from operands in some orders to a result in one. StoredValues converts a value where a reader needs another
+// order than that in which it was computed. So the rewriting is right for every choice.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Train/IR/VariableTable.h"
 #include "passes/Layout/Demands.h"
 #include "passes/Layout/OpDims.h"
 #include "passes/Layout/Passes.h"
 #include "passes/Layout/Products.h"
 #include "passes/Layout/StoredValues.h"
-#include "dialects/Train/IR/VariableTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -50,7 +51,9 @@ private:
 } // namespace
 
 /// Whether the op's launch can compute the casts of its operands.
-static bool computesCasts(Operation *op) { return isOfKind(op, LoopKind::Elementwise) || isOfKind(op, LoopKind::Reduction); }
+static bool computesCasts(Operation *op) {
+  return isOfKind(op, LoopKind::Elementwise) || isOfKind(op, LoopKind::Reduction);
+}
 
 void EntryOrders::run() {
   SmallVector<Operation *> replaced;
@@ -88,13 +91,16 @@ static Operation *rebuild(Operation *op, ValueRange operands, TypeRange types) {
 
 /// Convolutions and pooling become channels-last, and their weights where `weights` says it.
 Order EntryOrders::windowOrder(Value v, Operation *window) {
-  return isWeight(v, window) && !weights ? Order::identity(shapeOf(v)) : Order::ofDims(shapeOf(v), channelsLast(typeOf(v).getRank()));
+  return isWeight(v, window) && !weights ? Order::identity(shapeOf(v))
+                                         : Order::ofDims(shapeOf(v), channelsLast(typeOf(v).getRank()));
 }
 
 void EntryOrders::rewriteWindow(Operation *op) {
   auto orderOf = [&](Value v) { return windowOrder(v, op); };
-  SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value v) { return stored.get(v, orderOf(v)); });
-  SmallVector<Type> types = llvm::map_to_vector(op->getResults(), [&](Value v) { return Type(typeOf(v).clone(orderOf(v).stored())); });
+  SmallVector<Value> operands =
+      llvm::map_to_vector(op->getOperands(), [&](Value v) { return stored.get(v, orderOf(v)); });
+  SmallVector<Type> types =
+      llvm::map_to_vector(op->getResults(), [&](Value v) { return Type(typeOf(v).clone(orderOf(v).stored())); });
   Operation *made = rebuild(op, operands, types);
   made->setAttr("layout", LayoutAttr::get(op->getContext(), Layout::ChannelsLast));
   if (weights && isa<ConvOp, ConvInputGradOp, ConvWeightGradOp>(op))
@@ -110,7 +116,8 @@ Order EntryOrders::wanted(OpOperand &use) {
   if (isWindow(user))
     return windowOrder(v, user);
   if (isa<ReshapeOp, TransposeOp>(user))
-    return orderBehindView(user->getResult(0), choice.orderOf(user->getResult(0))).value_or(Order::identity(shapeOf(v)));
+    return orderBehindView(user->getResult(0), choice.orderOf(user->getResult(0)))
+        .value_or(Order::identity(shapeOf(v)));
   if (isa<MatMulOp>(user))
     return choice.orderOf(v);
   if (std::optional<OpDims> dims = isa_and_nonnull<GraphDialect>(user->getDialect()) ? dimsOf(user) : std::nullopt)
@@ -119,7 +126,8 @@ Order EntryOrders::wanted(OpOperand &use) {
   return Order::identity(shapeOf(v));
 }
 
-/// The order of the anchor that moves the fewest bytes at this op, in the fewest transposes: that which was chosen for it, one in which an operand was computed, or the program's.
+/// The order of the anchor that moves the fewest bytes at this op, in the fewest transposes: that which was chosen for
+/// it, one in which an operand was computed, or the program's.
 Order EntryOrders::cheapest(Operation *op, const OpDims &dims) {
   ArrayRef<int64_t> shape = shapeOf(dims.anchor);
   SmallVector<Order> candidates{choice.orderOf(dims.anchor)};
@@ -130,7 +138,8 @@ Order EntryOrders::cheapest(Operation *op, const OpDims &dims) {
     if (shapeOf(v) == shape)
       candidates.push_back(order);
     else if (order.getPieces().size() == shape.size()) // no dimension is split
-      candidates.push_back(Order::ofDims(shape, llvm::map_to_vector(order.getPieces(), [](const Piece &piece) { return piece.dim; })));
+      candidates.push_back(
+          Order::ofDims(shape, llvm::map_to_vector(order.getPieces(), [](const Piece &piece) { return piece.dim; })));
   }
   candidates.push_back(Order::identity(shape));
   Order best = candidates.back();
@@ -208,7 +217,9 @@ static llvm::SetVector<train::VariableOp> weightVariables(ModuleOp module, const
   return result;
 }
 
-static RankedTensorType storedType(RankedTensorType type) { return type.clone(inOrder(type.getShape(), channelsLast(type.getRank()))); }
+static RankedTensorType storedType(RankedTensorType type) {
+  return type.clone(inOrder(type.getShape(), channelsLast(type.getRank())));
+}
 
 /// Stores these variables channels-last: reads and assignments go through transposes, which then cancel with
 /// opposite ones.
@@ -216,7 +227,8 @@ static void storeWeightsChannelsLast(ModuleOp module) {
   train::VariableTable table(module);
   llvm::SetVector<train::VariableOp> variables = weightVariables(module, table);
   for (train::VariableOp variable : variables) {
-    variable->setAttr(train::kPermutationAttr, DenseI64ArrayAttr::get(module.getContext(), channelsLast(variable.getTensorType().getRank())));
+    variable->setAttr(train::kPermutationAttr,
+                      DenseI64ArrayAttr::get(module.getContext(), channelsLast(variable.getTensorType().getRank())));
     variable.setType(storedType(variable.getTensorType()));
   }
   module.walk([&](Operation *op) {
@@ -231,7 +243,8 @@ static void storeWeightsChannelsLast(ModuleOp module) {
     } else if (auto assign = dyn_cast<train::AssignOp>(op);
                assign && variables.contains(table.lookup(assign.getVariableAttr()))) {
       Value value = assign.getValue();
-      assign.getValueMutable().assign(TransposeOp::create(b, op->getLoc(), value, channelsLast(typeOf(value).getRank())));
+      assign.getValueMutable().assign(
+          TransposeOp::create(b, op->getLoc(), value, channelsLast(typeOf(value).getRank())));
     }
   });
 }

@@ -1,6 +1,6 @@
 #include "passes/Layout/Demands.h"
-#include "passes/Layout/OpDims.h"
 #include "dialects/Train/IR/Train.h"
+#include "passes/Layout/OpDims.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -10,17 +10,23 @@ using namespace mpc::layout;
 
 bool layout::isWindow(Operation *op) {
   return isa<ConvOp, ConvInputGradOp, ConvWeightGradOp, MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp>(op) &&
-         cast<LayoutAttr>(op->getAttr("layout") ? op->getAttr("layout") : LayoutAttr::get(op->getContext(), Layout::ChannelsFirst)).getValue() == Layout::ChannelsFirst;
+         cast<LayoutAttr>(op->getAttr("layout") ? op->getAttr("layout")
+                                                : LayoutAttr::get(op->getContext(), Layout::ChannelsFirst))
+                 .getValue() == Layout::ChannelsFirst;
 }
 bool layout::isWeight(Value v, Operation *conv) {
-  return isa<ConvWeightGradOp>(conv) ? v == conv->getResult(0) : isa<ConvOp, ConvInputGradOp>(conv) && v == conv->getOperand(1);
+  return isa<ConvWeightGradOp>(conv) ? v == conv->getResult(0)
+                                     : isa<ConvOp, ConvInputGradOp>(conv) && v == conv->getOperand(1);
 }
 
 std::optional<LinearDims> layout::linearDims(MatMulOp op) {
   int64_t rank = typeOf(op.getA()).getRank();
   if (typeOf(op.getB()).getRank() != 2 || (rank > 2 && op.getTransposeA()))
     return std::nullopt;
-  LinearDims dims{.rowsOfA = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)), .kOfA = rank - 1, .kOfB = op.getTransposeB(), .nOfB = !op.getTransposeB()};
+  LinearDims dims{.rowsOfA = llvm::to_vector(llvm::seq<int64_t>(0, rank - 1)),
+                  .kOfA = rank - 1,
+                  .kOfB = op.getTransposeB(),
+                  .nOfB = !op.getTransposeB()};
   if (op.getTransposeA())
     dims.rowsOfA = {1}, dims.kOfA = 0;
   return dims;
@@ -55,7 +61,10 @@ private:
 void Demands::plain(Value v, Rank rank) {
   if (isFree(v))
     return;
-  choice.wishOrder(v, llvm::filter_to_vector(llvm::seq<int64_t>(0, typeOf(v).getRank()), [&](int64_t dim) { return shapeOf(v)[dim] != 1; }), rank);
+  choice.wishOrder(v,
+                   llvm::filter_to_vector(llvm::seq<int64_t>(0, typeOf(v).getRank()),
+                                          [&](int64_t dim) { return shapeOf(v)[dim] != 1; }),
+                   rank);
 }
 
 void Demands::addWindow(Operation *op) {

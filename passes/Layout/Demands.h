@@ -5,10 +5,12 @@
 
 namespace mpc::layout {
 
-/// Adds the wishes and ties of all ops of a block. `weights` says that convolutions read their weights channels-last, too.
+/// Adds the wishes and ties of all ops of a block. `weights` says that convolutions read their weights
+/// channels-last, too.
 void addDemands(mlir::Block &block, bool weights, OrderChoice &choice);
 
-/// A product whose right operand is one matrix: a's dimensions are rows and k, those of the result are the same rows and n.
+/// A product whose right operand is one matrix: a's dimensions are rows and k, those of the result are the
+/// same rows and n.
 struct LinearDims {
   graph::Shape rowsOfA; // and of the result: 0, 1, ...
   int64_t kOfA, kOfB, nOfB;

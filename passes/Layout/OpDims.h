@@ -5,21 +5,25 @@
 
 namespace mpc::layout {
 
-/// Describes an op that can be computed in any order of the dimensions of one of its values, the anchor. Orders of its other values follow.
+/// Describes an op that can be computed in any order of the dimensions of one of its values, the anchor. Orders of its
+/// other values follow.
 struct OpDims {
   mlir::Value anchor;
-  /// For each operand and each result, the anchor's dimension that each of its dimensions belongs to. A value without a list has no say and is in the program's order.
+  /// For each operand and each result, the anchor's dimension that each of its dimensions belongs to. A value without a
+  /// list has no say and is in the program's order.
   llvm::SmallVector<std::optional<graph::Shape>> operands{}, results{};
   /// Dimensions of the anchor that cannot be split.
   llvm::SmallVector<int64_t> whole{};
   /// Dimension 0 has to stay the first.
   bool samplesFirst = false;
-  /// A value that lacks a dimension of the anchor is broadcast along it. (Otherwise it is a result without the reduced dimensions, or one number for each channel.)
+  /// A value that lacks a dimension of the anchor is broadcast along it. (Otherwise it is a result without the reduced
+  /// dimensions, or one number for each channel.)
   bool broadcasts = false;
 
   /// Whether the op can be computed in this order of the anchor.
   bool supports(const Order &order) const;
-  /// The order of a value of the op, and the shape that the op sees then, which may have more dimensions of size 1 than the stored tensor.
+  /// The order of a value of the op, and the shape that the op sees then, which may have more dimensions of size 1 than
+  /// the stored tensor.
   Order orderOf(mlir::Value v, const std::optional<graph::Shape> &dims, const Order &order) const;
   graph::Shape shapeOf(mlir::Value v, const std::optional<graph::Shape> &dims, const Order &order) const;
 };
@@ -27,7 +31,8 @@ struct OpDims {
 /// Nullopt for an op that has to be computed in the program's order, or in another one that its kind prescribes.
 std::optional<OpDims> dimsOf(mlir::Operation *op);
 
-/// Changes the attributes of `made`, a copy of an op that has these dimensions, to those of the op that is computed in this order.
+/// Changes the attributes of `made`, a copy of an op that has these dimensions, to those of the op that is
+/// computed in this order.
 void setAttributes(mlir::Operation *made, const OpDims &dims, const Order &order);
 
 } // namespace mpc::layout

@@ -5,7 +5,9 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::layout;
 
-int64_t layout::bytesOf(Value v) { return typeOf(v).getNumElements() * llvm::divideCeil(elementOf(v).getIntOrFloatBitWidth(), 8); }
+int64_t layout::bytesOf(Value v) {
+  return typeOf(v).getNumElements() * llvm::divideCeil(elementOf(v).getIntOrFloatBitWidth(), 8);
+}
 
 Shape layout::channelsLast(int64_t rank) {
   Shape p{0};
@@ -28,7 +30,9 @@ Order::Order(ArrayRef<Piece> list) {
     else
       pieces.push_back(piece);
 }
-Order Order::identity(ArrayRef<int64_t> shape) { return ofDims(shape, llvm::to_vector(llvm::seq<int64_t>(0, shape.size()))); }
+Order Order::identity(ArrayRef<int64_t> shape) {
+  return ofDims(shape, llvm::to_vector(llvm::seq<int64_t>(0, shape.size())));
+}
 Order Order::ofDims(ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
   return Order(llvm::map_to_vector(dims, [&](int64_t dim) { return Piece{dim, 1, shape[dim]}; }));
 }
@@ -45,7 +49,8 @@ bool Order::isViewOf(const Order &other) const { return withoutUnits(*this) == w
 
 Order Order::transposed(ArrayRef<int64_t> permutation) const {
   Shape there = inverse(permutation);
-  return Order(llvm::map_to_vector(pieces, [&](const Piece &piece) { return Piece{there[piece.dim], piece.stride, piece.size}; }));
+  return Order(llvm::map_to_vector(
+      pieces, [&](const Piece &piece) { return Piece{there[piece.dim], piece.stride, piece.size}; }));
 }
 
 /// The row-major strides of a shape.
@@ -56,9 +61,10 @@ static Shape stridesOf(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-/// Splits the digit `size` of stride `stride` at all those `cuts` that lie inside, and appends (stride, size) of the parts, the outermost first. The cuts rise.
-/// Returns false where a part would not be a digit.
-static bool split(int64_t stride, int64_t size, ArrayRef<int64_t> cuts, llvm::function_ref<void(int64_t, int64_t)> part) {
+/// Splits the digit `size` of stride `stride` at all those `cuts` that lie inside, and appends (stride, size) of the
+/// parts, the outermost first. The cuts rise. Returns false where a part would not be a digit.
+static bool split(int64_t stride, int64_t size, ArrayRef<int64_t> cuts,
+                  llvm::function_ref<void(int64_t, int64_t)> part) {
   int64_t end = stride * size;
   for (int64_t cut : llvm::reverse(cuts)) {
     if (cut <= stride || cut >= end)
@@ -110,7 +116,8 @@ std::optional<Order> Order::reshaped(ArrayRef<int64_t> from, ArrayRef<int64_t> t
   return Order(result);
 }
 
-/// The pieces of an order, split at the strides where a piece of the other order begins; nullopt where that is impossible.
+/// The pieces of an order, split at the strides where a piece of the other order begins; nullopt where
+/// that is impossible.
 static std::optional<SmallVector<Piece>> refined(const Order &order, const Order &other) {
   SmallVector<Piece> result;
   for (const Piece &piece : order.getPieces()) {
@@ -119,7 +126,8 @@ static std::optional<SmallVector<Piece>> refined(const Order &order, const Order
       if (there.dim == piece.dim)
         cuts.push_back(there.stride);
     llvm::sort(cuts);
-    if (!split(piece.stride, piece.size, cuts, [&](int64_t stride, int64_t size) { result.push_back({piece.dim, stride, size}); }))
+    if (!split(piece.stride, piece.size, cuts,
+               [&](int64_t stride, int64_t size) { result.push_back({piece.dim, stride, size}); }))
       return std::nullopt;
   }
   return result;
@@ -130,7 +138,8 @@ static SplatElementsAttr splatOf(Value x) {
   return constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
 }
 
-/// Makes the transpose, or something that costs less: a value that x is a transpose of, an iota, or a broadcast of the transpose of a smaller tensor.
+/// Makes the transpose, or something that costs less: a value that x is a transpose of, an iota, or a broadcast of the
+/// transpose of a smaller tensor.
 static Value transposed(OpBuilder &b, Location loc, Value x, Shape permutation) {
   while (auto inner = x.getDefiningOp<TransposeOp>()) {
     permutation = inOrder(inner.getPermutation(), permutation);
@@ -149,7 +158,8 @@ static Value transposed(OpBuilder &b, Location loc, Value x, Shape permutation) 
   return TransposeOp::create(b, loc, x, permutation);
 }
 
-Value layout::converted(OpBuilder &b, Location loc, Value x, const Order &from, const Order &to, ArrayRef<int64_t> shape) {
+Value layout::converted(OpBuilder &b, Location loc, Value x, const Order &from, const Order &to,
+                        ArrayRef<int64_t> shape) {
   if (from == to)
     return x;
   if (SplatElementsAttr splat = splatOf(x))
@@ -162,6 +172,7 @@ Value layout::converted(OpBuilder &b, Location loc, Value x, const Order &from, 
     return converted(b, loc, converted(b, loc, x, from, plain, shape), plain, to, shape);
   }
   Shape split = llvm::map_to_vector(*source, [](const Piece &piece) { return piece.size; });
-  Shape permutation = llvm::map_to_vector(*target, [&](const Piece &piece) { return int64_t(llvm::find(*source, piece) - source->begin()); });
+  Shape permutation = llvm::map_to_vector(
+      *target, [&](const Piece &piece) { return int64_t(llvm::find(*source, piece) - source->begin()); });
   return reshapeTo(b, loc, ::transposed(b, loc, reshapeTo(b, loc, x, split), permutation), to.stored());
 }

@@ -1,7 +1,7 @@
 //===- Order.h - the order in which a tensor's elements are stored -------------===//
 //
-// A value has the shape that the program gives it, and is stored in an order. A stored tensor is the program's tensor, reshaped so that some dimensions are
-// split, and transposed.
+// A value has the shape that the program gives it, and is stored in an order. A stored tensor is the program's tensor,
+// reshaped so that some dimensions are split, and transposed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_LAYOUT_ORDER_H
@@ -19,8 +19,9 @@ struct Piece {
   bool operator==(const Piece &other) const = default;
 };
 
-/// The pieces of all dimensions of a shape, the outermost first. Pieces that are neighbours in a dimension and in memory are one piece; a dimension of size 1
-/// has one piece, and no other piece has size 1. So two orders of a shape are equal if and only if they store it as the same tensor.
+/// The pieces of all dimensions of a shape, the outermost first. Pieces that are neighbours in a dimension and in
+/// memory are one piece; a dimension of size 1 has one piece, and no other piece has size 1. So two orders of a shape
+/// are equal if and only if they store it as the same tensor.
 class Order {
 public:
   Order() = default;
@@ -40,15 +41,18 @@ public:
 
   /// The order of y = transpose(x) that stores y as this order stores x, so that y is x.
   Order transposed(llvm::ArrayRef<int64_t> permutation) const;
-  /// The order of y = reshape(x) in which y's elements lie as x's do in this one; nullopt where no order of y has them so.
+  /// The order of y = reshape(x) in which y's elements lie as x's do in this one; nullopt where no order
+  /// of y has them so.
   std::optional<Order> reshaped(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to) const;
 
 private:
   llvm::SmallVector<Piece, 4> pieces;
 };
 
-/// Turns a tensor that is stored in the order `from` into one that is stored in the order `to`; makes no op where they are the same.
-mlir::Value converted(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, const Order &from, const Order &to, llvm::ArrayRef<int64_t> shape);
+/// Turns a tensor that is stored in the order `from` into one that is stored in the order `to`; makes no op where
+/// they are the same.
+mlir::Value converted(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, const Order &from, const Order &to,
+                      llvm::ArrayRef<int64_t> shape);
 
 /// [0, 2, ..., r-1, 1]: the dimensions of a channels-first tensor in channels-last order.
 graph::Shape channelsLast(int64_t rank);

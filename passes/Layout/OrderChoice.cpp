@@ -6,8 +6,8 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::layout;
 
-/// The most axes that one walk looks at. Few axes come before another: in a transformer, samples and tokens before all others, and heads. (Very many may come behind one,
-/// so walks go from an axis to those before it.)
+/// The most axes that one walk looks at. Few axes come before another: in a transformer, samples and tokens before all
+/// others, and heads. (Very many may come behind one, so walks go from an axis to those before it.)
 static constexpr size_t kLongestWalk = 256;
 
 //===-- Axes ---------------------------------------------------------------------===//
@@ -25,7 +25,8 @@ OrderChoice::Id OrderChoice::firstAxis(Value v) {
   return it->second;
 }
 
-/// The axis that the axis has been united with. The forest is balanced by the size of its trees only through halving of paths, which makes a walk O(log n) on average.
+/// The axis that the axis has been united with. The forest is balanced by the size of its trees only through halving of
+/// paths, which makes a walk O(log n) on average.
 OrderChoice::Id OrderChoice::find(Id axis) {
   while (axes[axis].parent != axis)
     axis = axes[axis].parent = axes[axes[axis].parent].parent;
@@ -270,13 +271,16 @@ void OrderChoice::grantWish(const Demand &demand) {
   }
   if (grantBefore(demand.x, demand.dims, demand.whole) || demand.rank != Rank::Together)
     return;
-  grantBefore(demand.x, llvm::map_to_vector(demand.dims, [](DimPair dims) { return DimPair{dims.y, dims.x}; }), demand.whole);
+  grantBefore(demand.x, llvm::map_to_vector(demand.dims, [](DimPair dims) { return DimPair{dims.y, dims.x}; }),
+              demand.whole);
 }
 
 //===-- The choice -----------------------------------------------------------------===//
 
 void OrderChoice::solve() {
-  llvm::stable_sort(demands, [](const Demand &a, const Demand &b) { return std::pair(-a.bytes, a.rank) < std::pair(-b.bytes, b.rank); });
+  llvm::stable_sort(demands, [](const Demand &a, const Demand &b) {
+    return std::pair(-a.bytes, a.rank) < std::pair(-b.bytes, b.rank);
+  });
   for (const Demand &demand : demands)
     demand.y ? grantTie(demand) : grantWish(demand);
   preferProgramOrder();
@@ -298,7 +302,8 @@ void OrderChoice::preferProgramOrder() {
   }
 }
 
-/// Numbers the axes so that each comes behind those that its list names; where two may come next, the one that the program has first.
+/// Numbers the axes so that each comes behind those that its list names; where two may come next, the one that the
+/// program has first.
 void OrderChoice::number() {
   SmallVector<unsigned, 0> missing(axes.size(), 0);
   std::vector<SmallVector<Id, 4>> behind(axes.size());

@@ -1,12 +1,15 @@
 //===- OrderChoice.h - chooses an order for each value -------------------------===//
 //
-// The values of a block ask for orders (wishes), and pairs of values ask to be stored alike (ties). Each wish and tie has a weight: the bytes that a transpose
-// moves where it is not granted. They are granted one after the other, the heaviest first, unless they contradict what is granted already.
+// The values of a block ask for orders (wishes), and pairs of values ask to be stored alike (ties). Each wish and tie
+// has a weight: the bytes that a transpose moves where it is not granted. They are granted one after the other, the
+// heaviest first, unless they contradict what is granted already.
 //
-// A value's dimensions are axes. A tie unites axes of two values; a reshape splits them. What orders have to obey is a relation "comes before" between axes that never has a
-// cycle, so that at the end one walk numbers all axes, and a value's order is that of its axes' numbers. Each wish and tie is looked at once: nothing is repeated until it
-// is stable, so the choice ends on every program. It takes O(n log n) for the sorting and the union of axes, and for each wish and tie a walk over the axes that come before
-// its own, which looks at no more than kLongestWalk of them (a walk that gets longer counts as a contradiction).
+// A value's dimensions are axes. A tie unites axes of two values; a reshape splits them. What orders have to obey is a
+// relation "comes before" between axes that never has a cycle, so that at the end one walk numbers all axes, and a
+// value's order is that of its axes' numbers. Each wish and tie is looked at once: nothing is repeated until it is
+// stable, so the choice ends on every program. It takes O(n log n) for the sorting and the union of axes, and for each
+// wish and tie a walk over the axes that come before its own, which looks at no more than kLongestWalk of them (a walk
+// that gets longer counts as a contradiction).
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_LAYOUT_ORDERCHOICE_H
@@ -31,10 +34,11 @@ enum class Rank {
   Together,
   /// A transpose of the program vanishes.
   Transpose,
-  /// An op reads or writes the value in the program's order, and others may convert it. This comes behind the ties, so that a transpose is made late, behind what shares a
-  /// launch with a product.
+  /// An op reads or writes the value in the program's order, and others may convert it. This comes behind the ties, so
+  /// that a transpose is made late, behind what shares a launch with a product.
   Plain,
-  /// The op is faster so, but no transpose would pay for it: this comes behind all other demands, whatever their weights.
+  /// The op is faster so, but no transpose would pay for it: this comes behind all other demands,
+  /// whatever their weights.
   Prefer,
 };
 
@@ -45,10 +49,12 @@ public:
   /// y is a reshape of x: their elements lie in the same order.
   void tieReshape(mlir::Value x, mlir::Value y);
   /// For each pair, dimension x of v comes before its dimension y. The dimensions `whole` are not torn apart.
-  void wish(mlir::Value v, llvm::SmallVector<DimPair, 6> before, llvm::SmallVector<int64_t, 6> whole, Rank rank = Rank::Need);
+  void wish(mlir::Value v, llvm::SmallVector<DimPair, 6> before, llvm::SmallVector<int64_t, 6> whole,
+            Rank rank = Rank::Need);
   /// v has this order of its dimensions.
   void wishOrder(mlir::Value v, llvm::ArrayRef<int64_t> dims, Rank rank);
-  /// Dimension `dim` of v, here and in all values that are stored like it, is never split; a tied dimension may have another size.
+  /// Dimension `dim` of v, here and in all values that are stored like it, is never split; a tied dimension may
+  /// have another size.
   void keepWhole(mlir::Value v, int64_t dim);
 
   /// Grants wishes and ties.
@@ -96,10 +102,11 @@ private:
   void preferProgramOrder();
   void number();
 
-  llvm::DenseMap<mlir::Value, Id> first; // the axes of a value's dimensions are first, first + 1, ...
+  llvm::DenseMap<mlir::Value, Id> first;    // the axes of a value's dimensions are first, first + 1, ...
   llvm::SmallVector<mlir::Value, 0> values; // those in `first`
   llvm::SmallVector<Axis, 0> axes;
-  llvm::SmallVector<Id, 0> groups; // by axis: the parent in the forest of values that are tied, whose members are first axes
+  llvm::SmallVector<Id, 0>
+      groups; // by axis: the parent in the forest of values that are tied, whose members are first axes
   llvm::SmallVector<Demand, 0> demands;
   llvm::SmallVector<int64_t, 0> numbers;
 };

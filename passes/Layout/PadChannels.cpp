@@ -1,7 +1,7 @@
 //===- PadChannels.cpp - channels that can be read together -------------------===//
 #include "dialects/Graph/IR/Shapes.h"
-#include "mlir/IR/PatternMatch.h"
 #include "passes/Layout/Passes.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -25,8 +25,8 @@ template <typename ConvT>
 static int64_t missingChannels(ConvT conv, Value x, Value w, Value y) {
   Type element = elementOf(x);
   int64_t channels = shapeOf(x).back();
-  if ((!element.isF16() && !element.isBF16()) || conv.getGroups() != 1 ||
-      conv.getLayout() != Layout::ChannelsLast || !conv.getWeightChannelsLast())
+  if ((!element.isF16() && !element.isBF16()) || conv.getGroups() != 1 || conv.getLayout() != Layout::ChannelsLast ||
+      !conv.getWeightChannelsLast())
     return 0;
   if (typeOf(y).getNumElements() == 0 ||
       typeOf(y).getNumElements() * (typeOf(w).getNumElements() / shapeOf(w).front()) < leastWork)
@@ -66,8 +66,8 @@ static bool pad(ConvWeightGradOp op, RewriterBase &b) {
   Shape padded(type.getShape()), zeros(type.getRank(), 0), ones(type.getRank(), 1);
   padded.back() += missing;
   Value x = padLast(b, op.getLoc(), op.getX(), missing);
-  Value dw = ConvWeightGradOp::create(b, op.getLoc(), TypeRange(type.clone(padded)),
-                                      ValueRange{x, op.getDy()}, op->getAttrs());
+  Value dw = ConvWeightGradOp::create(b, op.getLoc(), TypeRange(type.clone(padded)), ValueRange{x, op.getDy()},
+                                      op->getAttrs());
   b.replaceOpWithNewOp<SliceOp>(op, dw, zeros, Shape(type.getShape()), ones);
   return true;
 }

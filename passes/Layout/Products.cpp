@@ -15,7 +15,8 @@ struct Matrix {
 };
 } // namespace
 
-/// Nullopt where the pieces of the two sides are mixed. `isRight` says whether a dimension is of the right side. Dimensions of size 1 are left out.
+/// Nullopt where the pieces of the two sides are mixed. `isRight` says whether a dimension is of the right side.
+/// Dimensions of size 1 are left out.
 static std::optional<Matrix> matrixOf(const Order &order, function_ref<bool(int64_t)> isRight) {
   Matrix matrix;
   int changes = 0;
@@ -76,7 +77,8 @@ static bool rewriteLinear(MatMulOp op, const LinearDims &dims, OrderChoice &choi
   Matrix left = operand(a, isK), right = operand(b, isNOfB);
   Matrix result = matrixOf(choice.orderOf(y), isN).value_or(*matrixOf(Order::identity(shapeOf(y)), isN));
   // The sides must agree; the smaller tensor is converted.
-  auto agree = [](Pieces &x, Value ofX, function_ref<int64_t(int64_t)> toY, Pieces &y, Value ofY, function_ref<int64_t(int64_t)> toX) {
+  auto agree = [](Pieces &x, Value ofX, function_ref<int64_t(int64_t)> toY, Pieces &y, Value ofY,
+                  function_ref<int64_t(int64_t)> toX) {
     if (renamed(x, toY) == y)
       return;
     if (bytesOf(ofX) < bytesOf(ofY))
@@ -85,8 +87,9 @@ static bool rewriteLinear(MatMulOp op, const LinearDims &dims, OrderChoice &choi
       y = renamed(x, toY);
   };
   agree(left.right, a, [&](int64_t) { return dims.kOfB; }, right.left, b, [&](int64_t) { return dims.kOfA; });
-  agree(left.left, a, [&](int64_t dim) { return int64_t(llvm::find(dims.rowsOfA, dim) - dims.rowsOfA.begin()); }, result.left, y,
-        [&](int64_t dim) { return dims.rowsOfA[dim]; });
+  agree(
+      left.left, a, [&](int64_t dim) { return int64_t(llvm::find(dims.rowsOfA, dim) - dims.rowsOfA.begin()); },
+      result.left, y, [&](int64_t dim) { return dims.rowsOfA[dim]; });
   agree(right.right, b, [&](int64_t) { return n; }, result.right, y, [&](int64_t) { return dims.nOfB; });
   Order orderA = orderOf(left, shapeOf(a)), orderB = orderOf(right, shapeOf(b)), orderY = orderOf(result, shapeOf(y));
   auto isPlain = [](const Order &order, Value v) { return order.isViewOf(Order::identity(shapeOf(v))); };
@@ -95,7 +98,9 @@ static bool rewriteLinear(MatMulOp op, const LinearDims &dims, OrderChoice &choi
 
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  auto reshaped = [&](Value v, const Order &order, Shape shape) { return reshapeTo(builder, loc, stored.get(v, order), shape); };
+  auto reshaped = [&](Value v, const Order &order, Shape shape) {
+    return reshapeTo(builder, loc, stored.get(v, order), shape);
+  };
   auto product = [&](Value l, Value r, bool transposeL, bool transposeR, Shape shape) {
     auto made = MatMulOp::create(builder, loc, TypeRange(typeOf(y).clone(shape)), ValueRange{l, r}, op->getAttrs());
     made.setTransposeA(transposeL);
@@ -146,7 +151,8 @@ bool layout::rewriteProduct(MatMulOp op, OrderChoice &choice, StoredValues &stor
     }
     return false;
   };
-  bool swapA = liesSwapped(a, {stored.computedOrder(a), choice.orderOf(a)}), swapB = liesSwapped(b, {stored.computedOrder(b), choice.orderOf(b)});
+  bool swapA = liesSwapped(a, {stored.computedOrder(a), choice.orderOf(a)}),
+       swapB = liesSwapped(b, {stored.computedOrder(b), choice.orderOf(b)});
   bool swapY = liesSwapped(y, {choice.orderOf(y)});
   std::optional<LinearDims> dims = linearDims(op);
   // Where only matrices in a batch are transposed, the batch stays one: [batch, k, rows] is no matrix of rows.
@@ -154,7 +160,9 @@ bool layout::rewriteProduct(MatMulOp op, OrderChoice &choice, StoredValues &stor
     return true;
   if (!swapA && !swapB && !swapY)
     return false;
-  auto get = [&](Value v, bool swapped) { return stored.get(v, swapped ? swappedOrder(shapeOf(v)) : Order::identity(shapeOf(v))); };
+  auto get = [&](Value v, bool swapped) {
+    return stored.get(v, swapped ? swappedOrder(shapeOf(v)) : Order::identity(shapeOf(v)));
+  };
   OpBuilder builder(op);
   Value l = get(a, swapA), r = get(b, swapB);
   bool transposeL = op.getTransposeA() != swapA, transposeR = op.getTransposeB() != swapB;
@@ -164,7 +172,8 @@ bool layout::rewriteProduct(MatMulOp op, OrderChoice &choice, StoredValues &stor
     transposeL = !transposeL, transposeR = !transposeR;
   }
   Order order = swapY ? swappedOrder(shapeOf(y)) : Order::identity(shapeOf(y));
-  auto made = MatMulOp::create(builder, op.getLoc(), TypeRange(typeOf(y).clone(order.stored())), ValueRange{l, r}, op->getAttrs());
+  auto made = MatMulOp::create(builder, op.getLoc(), TypeRange(typeOf(y).clone(order.stored())), ValueRange{l, r},
+                               op->getAttrs());
   made.setTransposeA(transposeL);
   made.setTransposeB(transposeR);
   stored.define(y, order, made);

@@ -64,12 +64,14 @@ Value StoredValues::get(Value v, const Order &order, bool castsForFree) {
     Value source = behind ? get(x, *behind) : plain(x);
     b.setInsertionPointAfterValue(source);
     result = behind ? reshapeTo(b, v.getLoc(), source, order.stored())
-                    : converted(b, v.getLoc(), reshapeTo(b, v.getLoc(), source, shapeOf(v)), Order::identity(shapeOf(v)), order, shapeOf(v));
+                    : converted(b, v.getLoc(), reshapeTo(b, v.getLoc(), source, shapeOf(v)),
+                                Order::identity(shapeOf(v)), order, shapeOf(v));
   } else if (CastOp cast = castsForFree ? wideningCast(v) : CastOp(); cast && !has(v, order)) {
     // The narrower value is transposed.
     Value source = get(cast.getX(), order);
     b.setInsertionPointAfterValue(source);
-    result = CastOp::create(b, cast.getLoc(), TypeRange(typeOf(v).clone(order.stored())), ValueRange(source), cast->getAttrs());
+    result = CastOp::create(b, cast.getLoc(), TypeRange(typeOf(v).clone(order.stored())), ValueRange(source),
+                            cast->getAttrs());
   } else {
     // A view of a form that exists is better than a transpose of the first.
     SmallVector<Form, 2> &known = formsOf(v);

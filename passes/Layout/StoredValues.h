@@ -5,17 +5,22 @@
 
 namespace mpc::layout {
 
-/// The order in which the operand of a reshape or transpose lies as the result does in `order`; nullopt where there is none.
+/// The order in which the operand of a reshape or transpose lies as the result does in `order`; nullopt
+/// where there is none.
 std::optional<Order> orderBehindView(mlir::Value view, const Order &order);
 
-/// The tensors in which the values of the original program exist. A value is computed in one order; it is converted to another one behind its definition when the
-/// first reader asks for that, and all further readers share the result. A reshape or transpose of the program computes nothing: its result is stored where its operand is.
+/// The tensors in which the values of the original program exist. A value is computed in one order; it is converted to
+/// another one behind its definition when the first reader asks for that, and all further readers share the result. A
+/// reshape or transpose of the program computes nothing: its result is stored where its operand is.
 class StoredValues {
 public:
-  /// v in this order. `castsForFree` says that the reader's launch can compute a cast to a wider type, so that the narrower value is converted.
+  /// v in this order. `castsForFree` says that the reader's launch can compute a cast to a wider type, so that the
+  /// narrower value is converted.
   mlir::Value get(mlir::Value v, const Order &order, bool castsForFree = false);
   /// v in the order of the program.
-  mlir::Value plain(mlir::Value v, bool castsForFree = false) { return get(v, Order::identity(graph::shapeOf(v)), castsForFree); }
+  mlir::Value plain(mlir::Value v, bool castsForFree = false) {
+    return get(v, Order::identity(graph::shapeOf(v)), castsForFree);
+  }
   /// The order that v was computed in.
   Order computedOrder(mlir::Value v);
   /// v in that order.

@@ -24,7 +24,8 @@ int64_t mpc::memory::packIntervals(MutableArrayRef<Interval> intervals, int64_t 
     }
     interval->offset = offset;
     end = std::max<int64_t>(end, alignTo(offset + interval->bytes, alignment));
-    placed.insert(upper_bound(placed, interval, [](Interval *a, Interval *b) { return a->offset < b->offset; }), interval);
+    placed.insert(upper_bound(placed, interval, [](Interval *a, Interval *b) { return a->offset < b->offset; }),
+                  interval);
   }
   return end;
 }

@@ -29,13 +29,15 @@ namespace mpc::memory {
 
 namespace {
 
-/// The place of a value that has no buffer of its own: that of a variable, or that of another value, from some byte on. In the body of a scan the place of a slice moves by
-/// `step` bytes from one iteration to the next.
+/// The place of a value that has no buffer of its own: that of a variable, or that of another value, from some byte on.
+/// In the body of a scan the place of a slice moves by `step` bytes from one iteration to the next.
 struct Home {
   Operation *variable = nullptr;
   Value of;
   int64_t start = 0, step = 0;
-  bool operator==(const Home &other) const { return std::tie(variable, of, start, step) == std::tie(other.variable, other.of, other.start, other.step); }
+  bool operator==(const Home &other) const {
+    return std::tie(variable, of, start, step) == std::tie(other.variable, other.of, other.start, other.step);
+  }
 };
 
 /// An offset in the arena in the first iteration, and by how much it moves to the next.
@@ -43,22 +45,20 @@ struct Place {
   int64_t offset, step;
 };
 
-/// Plans one entry. Positions number its dispatches in program order, those in the bodies of scans among them; a scan has one more at its begin and one at its end. The terminator
-/// comes after all of them.
+/// Plans one entry. Positions number its dispatches in program order, those in the bodies of scans among them; a scan
+/// has one more at its begin and one at its end. The terminator comes after all of them.
 class EntryPlanner {
 public:
   EntryPlanner(FunctionOpInterface entry, const train::VariableTable &variables) : entry(entry), variables(variables) {}
 
-  /// Adds launches that copy for assignments and results that cannot be in place. Returns the number of
-  /// copies.
+  /// Adds launches that copy for assignments and results that cannot be in place. Returns the number of copies.
   int64_t insertCopies();
   /// Decides buffers and lifetimes. Returns the number of results that took over a buffer.
   int64_t assignBuffers();
   /// Places the temporaries from `base` on; returns the end of the last one.
   int64_t place(int64_t base) { return packIntervals(intervals, base, kTensorAlignment); }
   void annotate();
-  /// The bytes of temporaries that the forward pass (everything that the first result needs) leaves to other
-  /// launches.
+  /// The bytes of temporaries that the forward pass (everything that the first result needs) leaves to other launches.
   int64_t savedBytes();
 
 private:
@@ -74,7 +74,8 @@ private:
   unsigned newInterval(int64_t bytes, int64_t first, int64_t last);
   Place placeOf(Value v);
   /// Calls `fn` for each dispatch that is launched, and for each scan before its dispatches.
-  void forEach(llvm::function_ref<void(kernel::DispatchOp)> dispatch, llvm::function_ref<void(ScanOp)> scan = [](ScanOp) {});
+  void
+  forEach(llvm::function_ref<void(kernel::DispatchOp)> dispatch, llvm::function_ref<void(ScanOp)> scan = [](ScanOp) {});
   train::VariableOp variableOf(train::ReadOp read) const { return variables.lookup(read.getVariableAttr()); }
 
   FunctionOpInterface entry;
@@ -94,21 +95,25 @@ private:
 
 } // namespace
 
-/// Checks that an entry, or the body of a scan, consists of the ops that have a place in the arena, or that only launches and assignments use.
+/// Checks that an entry, or the body of a scan, consists of the ops that have a place in the arena, or that only
+/// launches and assignments use.
 static LogicalResult verifyDispatched(Block &block) {
   for (Operation &op : block.without_terminator())
     if (auto scan = dyn_cast<ScanOp>(op)) {
       if (failed(verifyDispatched(scan.getBlock())))
         return failure();
     } else if (!isView(&op) && !op.hasTrait<PermanentStorage>() && !isa<kernel::DispatchOp, train::AssignOp>(op)) {
-      return emitErrorWithHint(op.getLoc(), "'" + op.getName().getStringRef() + "' op is in no dispatch, so its tensors have no place in the arena",
+      return emitErrorWithHint(op.getLoc(),
+                               "'" + op.getName().getStringRef() +
+                                   "' op is in no dispatch, so its tensors have no place in the arena",
                                "run mpc-form-dispatches before mpc-plan-arena");
     }
   return success();
 }
 
 kernel::DispatchOp EntryPlanner::copy(OpBuilder &builder, Value v, StringRef name) {
-  auto dispatch = kernel::DispatchOp::create(builder, v.getLoc(), TypeRange(v.getType()), kernel::Form::Pointwise, name, ValueRange(v));
+  auto dispatch = kernel::DispatchOp::create(builder, v.getLoc(), TypeRange(v.getType()), kernel::Form::Pointwise, name,
+                                             ValueRange(v));
   // A copy reads each element just before it writes it.
   dispatch.setMayReuseAttr(builder.getArrayAttr(builder.getDenseI64ArrayAttr(0)));
   Block &body = dispatch.getBody().emplaceBlock();
@@ -117,7 +122,8 @@ kernel::DispatchOp EntryPlanner::copy(OpBuilder &builder, Value v, StringRef nam
   return dispatch;
 }
 
-void EntryPlanner::forEach(llvm::function_ref<void(kernel::DispatchOp)> dispatch, llvm::function_ref<void(ScanOp)> scan) {
+void EntryPlanner::forEach(llvm::function_ref<void(kernel::DispatchOp)> dispatch,
+                           llvm::function_ref<void(ScanOp)> scan) {
   for (Operation &op : entry.getFunctionBody().front())
     if (auto own = dyn_cast<kernel::DispatchOp>(op)) {
       dispatch(own);
@@ -142,15 +148,18 @@ void EntryPlanner::number() {
   }
 }
 
-/// Returns whether a variable is assigned the content of a storage, directly or through views, but for what reads it through `besides`.
+/// Returns whether a variable is assigned the content of a storage, directly or through views, but for what reads it
+/// through `besides`.
 static bool isAssigned(Value storage, Operation *besides) {
   return llvm::any_of(storage.getUsers(), [&](Operation *user) {
-    return user != besides && (isa<train::AssignOp>(user) || (isView(user) && user->getOperand(0) == storage && isAssigned(user->getResult(0), besides)));
+    return user != besides && (isa<train::AssignOp>(user) || (isView(user) && user->getOperand(0) == storage &&
+                                                              isAssigned(user->getResult(0), besides)));
   });
 }
 
-/// The last launch that reads a storage, directly or through views; the number of launches if the entry returns it. A scan reads its operands until its end, and what an iteration
-/// yields is needed until then. What reads it through `besides` does not count.
+/// The last launch that reads a storage, directly or through views; the number of launches if the entry returns it. A
+/// scan reads its operands until its end, and what an iteration yields is needed until then. What reads it through
+/// `besides` does not count.
 int64_t EntryPlanner::lastUse(Value storage, Operation *besides) {
   int64_t last = -1;
   for (OpOperand &use : storage.getUses()) {
@@ -171,8 +180,9 @@ int64_t EntryPlanner::lastUse(Value storage, Operation *besides) {
   return last;
 }
 
-/// Returns whether a value that is assigned to a variable, or carried to the next iteration, can be computed into the buffer of the old values `olds`. Every reader of them has to
-/// run before, or to be the same kernel and to read each element before it writes it.
+/// Returns whether a value that is assigned to a variable, or carried to the next iteration, can be computed into the
+/// buffer of the old values `olds`. Every reader of them has to run before, or to be the same kernel and to read each
+/// element before it writes it.
 bool EntryPlanner::canComputeInPlace(Value v, ValueRange olds) {
   v = storageOf(v);
   auto dispatch = v.getDefiningOp<kernel::DispatchOp>();
@@ -193,7 +203,8 @@ bool EntryPlanner::canComputeInPlace(Value v, ValueRange olds) {
   return true;
 }
 
-/// Returns whether the buffer of a scan's operand can become that of the carried value. This is so if the entry computes the operand and nothing else needs it from the scan on.
+/// Returns whether the buffer of a scan's operand can become that of the carried value. This is so if the entry
+/// computes the operand and nothing else needs it from the scan on.
 bool EntryPlanner::ownsBuffer(OpOperand &init) {
   Value storage = storageOf(init.get());
   if (!storage.getDefiningOp<kernel::DispatchOp>() && !storage.getDefiningOp<ScanOp>())
@@ -203,7 +214,8 @@ bool EntryPlanner::ownsBuffer(OpOperand &init) {
          llvm::count_if(scan->getOperands(), [&](Value v) { return storageOf(v) == storage; }) == 1;
 }
 
-/// Adds the copies that make every carried value end in the buffer in which the next iteration reads it, and every slice of a result in its place. Returns their number.
+/// Adds the copies that make every carried value end in the buffer in which the next iteration reads it, and every
+/// slice of a result in its place. Returns their number.
 int64_t EntryPlanner::insertScanCopies(ScanOp scan) {
   Block &body = scan.getBlock();
   Operation *yield = body.getTerminator();
@@ -234,7 +246,8 @@ int64_t EntryPlanner::insertScanCopies(ScanOp scan) {
       ++copies;
     }
     int64_t bytes = bytesOf(yielded.get().getType());
-    homes[storageOf(yielded.get())] = {nullptr, result, scan.getReverse() ? (int64_t(scan.getTrips()) - 1) * bytes : 0, scan.getReverse() ? -bytes : bytes};
+    homes[storageOf(yielded.get())] = {nullptr, result, scan.getReverse() ? (int64_t(scan.getTrips()) - 1) * bytes : 0,
+                                       scan.getReverse() ? -bytes : bytes};
   }
   number();
   for (auto [i, argument] : llvm::enumerate(scan.carried())) {
@@ -291,13 +304,14 @@ int64_t EntryPlanner::insertCopies() {
   // not belong to the entry, and a variable that is read may be assigned. (Where that launch computes into a
   // variable's own buffer, the result lies there until the next entry.)
   for (OpOperand &operand : block.getTerminator()->getOpOperands())
-    if (Operation *producer = storageOf(operand.get()).getDefiningOp(); !isa_and_nonnull<kernel::DispatchOp, ScanOp>(producer)) {
+    if (Operation *producer = storageOf(operand.get()).getDefiningOp();
+        !isa_and_nonnull<kernel::DispatchOp, ScanOp>(producer)) {
       operand.set(copy(back, operand.get(), "result").getResult(0));
       ++copies;
     }
   number();
-  // The ranks' sum takes the place of the operand, so it must be the entry's own tensor, and nothing else may need the operand from then on.
-  // This comes before the assignments, because the tensor that is assigned may be the sum.
+  // The ranks' sum takes the place of the operand, so it must be the entry's own tensor, and nothing else may need the
+  // operand from then on. This comes before the assignments, because the tensor that is assigned may be the sum.
   for (auto reduce : llvm::make_early_inc_range(block.getOps<train::AllReduceOp>())) {
     Value storage = storageOf(reduce.getX());
     bool own = storage.getDefiningOp<kernel::DispatchOp>();
@@ -362,7 +376,8 @@ void EntryPlanner::assignBuffers(ScanOp scan) {
     else if (scan.isInvariant(i))
       homes[argument] = {nullptr, scan.getOperand(i)};
     else
-      homes[argument] = {nullptr, scan.getOperand(i), scan.getReverse() ? (int64_t(scan.getTrips()) - 1) * bytes : 0, scan.getReverse() ? -bytes : bytes};
+      homes[argument] = {nullptr, scan.getOperand(i), scan.getReverse() ? (int64_t(scan.getTrips()) - 1) * bytes : 0,
+                         scan.getReverse() ? -bytes : bytes};
   }
 }
 
@@ -377,14 +392,16 @@ int64_t EntryPlanner::assignBuffers(kernel::DispatchOp dispatch) {
     for (auto [i, input] : llvm::enumerate(dispatch.getInputs())) {
       Value storage = storageOf(input);
       if (home != homes.end()) {
-        // The result is computed into the buffer of an old value; if the kernel also reads that value, `in_place` has to name that input.
+        // The result is computed into the buffer of an old value; if the kernel also reads that value, `in_place` has
+        // to name that input.
         if (auto old = homes.find(storage); old != homes.end() && old->second == home->second)
           sharedInput = i;
         continue;
       }
       auto buffer = buffers.find(storage);
-      if (buffer == buffers.end() || isa<BlockArgument>(storage) || taken.contains(buffer->second) || storage.getParentBlock() != dispatch->getBlock() ||
-          !sameCells(result.getType(), input.getType()) || intervals[buffer->second].last != position)
+      if (buffer == buffers.end() || isa<BlockArgument>(storage) || taken.contains(buffer->second) ||
+          storage.getParentBlock() != dispatch->getBlock() || !sameCells(result.getType(), input.getType()) ||
+          intervals[buffer->second].last != position)
         continue;
       if (!kernel::readsTwice(dispatch, storage) && dispatch.mayReuse(result.getResultNumber(), i)) {
         sharedInput = i;
@@ -413,7 +430,8 @@ int64_t EntryPlanner::assignBuffers() {
     homes[read.getValue()] = {variableOf(read), {}};
   for (BlockArgument arg : block.getArguments())
     buffers[arg] = newInterval(bytesOf(arg.getType()), -1, lastUse(arg));
-  forEach([&](kernel::DispatchOp dispatch) { shared += assignBuffers(dispatch); }, [&](ScanOp scan) { assignBuffers(scan); });
+  forEach([&](kernel::DispatchOp dispatch) { shared += assignBuffers(dispatch); },
+          [&](ScanOp scan) { assignBuffers(scan); });
   return shared;
 }
 
@@ -560,7 +578,9 @@ struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
       if (isa<train::StepOp>(entry))
         saved = std::max(saved, planner.savedBytes());
     }
-    getOperation()->setAttr(kernel::PlanAttr::name, kernel::PlanAttr::get(&getContext(), end, stateBytes, /*constant_bytes=*/base - stateBytes, /*temporary_bytes=*/peak - base, peak, saved));
+    getOperation()->setAttr(kernel::PlanAttr::name,
+                            kernel::PlanAttr::get(&getContext(), end, stateBytes, /*constant_bytes=*/base - stateBytes,
+                                                  /*temporary_bytes=*/peak - base, peak, saved));
   }
 };
 } // namespace

@@ -132,7 +132,8 @@ bool BlockSinker::sink(kernel::DispatchOp dispatch) {
   for (Operation *view : views) // parents come before their children
     places.moveBefore(view, first);
   for (Value input : dispatch.getInputs())
-    if (auto known = lastReaders.find(storageOf(input)); known != lastReaders.end() && places.isBefore(known->second, dispatch))
+    if (auto known = lastReaders.find(storageOf(input));
+        known != lastReaders.end() && places.isBefore(known->second, dispatch))
       known->second = dispatch;
   return true;
 }

@@ -1,7 +1,7 @@
 //===- VerifyArena.cpp - executes a memory plan symbolically -----------------------===//
 //
-// See Passes.td. The check does not use the plan's own bookkeeping: it reads the offsets that code and manifest use, and asks of every launch whether what it reads still
-// lies where it reads.
+// See Passes.td. The check does not use the plan's own bookkeeping: it reads the offsets that code and manifest use,
+// and asks of every launch whether what it reads still lies where it reads.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Storage.h"
@@ -51,7 +51,8 @@ static LogicalResult verifyDisjoint(ModuleOp module) {
     const Placed &a = placed[i - 1], &b = placed[i];
     if (a.end <= b.offset || (a.value && a.value == b.value && a.offset == b.offset))
       continue;
-    InFlightDiagnostic error = b.op->emitOpError("lies at bytes ") << b.offset << " to " << b.end << ", where another constant or variable lies";
+    InFlightDiagnostic error = b.op->emitOpError("lies at bytes ")
+                               << b.offset << " to " << b.end << ", where another constant or variable lies";
     error.attachNote(a.op->getLoc()) << "the other one, at bytes " << a.offset << " to " << a.end;
     return defect(std::move(error));
   }
@@ -60,8 +61,8 @@ static LogicalResult verifyDisjoint(ModuleOp module) {
 
 namespace {
 
-/// What bytes of the arena hold: the tensor that `of` stands for (a value, a variable's state before the entry, a constant), as iteration `trip` of a loop made it. A null `of` is
-/// scratch, which nobody may read.
+/// What bytes of the arena hold: the tensor that `of` stands for (a value, a variable's state before the entry, a
+/// constant), as iteration `trip` of a loop made it. A null `of` is scratch, which nobody may read.
 struct Content {
   const void *of = nullptr;
   int64_t trip = 0;
@@ -73,7 +74,8 @@ class Arena {
 public:
   void write(int64_t offset, int64_t bytes, Content content, Operation *writer);
   /// Succeeds if these bytes hold the content, from byte `from` of it on.
-  LogicalResult expect(int64_t offset, int64_t bytes, Content content, int64_t from, llvm::function_ref<InFlightDiagnostic()> error) const;
+  LogicalResult expect(int64_t offset, int64_t bytes, Content content, int64_t from,
+                       llvm::function_ref<InFlightDiagnostic()> error) const;
 
 private:
   struct Piece {
@@ -89,7 +91,8 @@ private:
 /// Executes one entry.
 class EntryVerifier {
 public:
-  EntryVerifier(FunctionOpInterface entry, const train::VariableTable &variables) : entry(entry), variables(variables) {}
+  EntryVerifier(FunctionOpInterface entry, const train::VariableTable &variables)
+      : entry(entry), variables(variables) {}
   LogicalResult run();
 
 private:
@@ -134,7 +137,8 @@ void Arena::write(int64_t offset, int64_t bytes, Content content, Operation *wri
   pieces.emplace(offset, Piece{offset + bytes, content, offset, writer});
 }
 
-LogicalResult Arena::expect(int64_t offset, int64_t bytes, Content content, int64_t from, llvm::function_ref<InFlightDiagnostic()> error) const {
+LogicalResult Arena::expect(int64_t offset, int64_t bytes, Content content, int64_t from,
+                            llvm::function_ref<InFlightDiagnostic()> error) const {
   int64_t at = offset;
   while (at < offset + bytes) {
     auto found = pieces.upper_bound(at);
@@ -146,7 +150,9 @@ LogicalResult Arena::expect(int64_t offset, int64_t bytes, Content content, int6
     InFlightDiagnostic diagnostic = error();
     bool written = piece && piece->end > at, same = written && piece->content == content;
     diagnostic << " at bytes " << offset << " to " << offset + bytes << ", where at byte " << at
-               << (!written ? " nothing has been written" : same ? " lies another part of the tensor" : " lies another tensor");
+               << (!written ? " nothing has been written"
+                   : same   ? " lies another part of the tensor"
+                            : " lies another tensor");
     if (written && piece->writer)
       diagnostic.attachNote(piece->writer->getLoc()) << "it was written here";
     return defect(std::move(diagnostic));
@@ -167,18 +173,24 @@ LogicalResult EntryVerifier::execute(kernel::DispatchOp dispatch, int64_t trip) 
   if (!dispatch.getArgs())
     return defect(dispatch.emitOpError("has no place in the arena"));
   size_t inputs = dispatch.getInputs().size();
-  auto placeOf = [&](size_t i) { return (*dispatch.getArgs())[i] + (dispatch.getArgSteps() ? (*dispatch.getArgSteps())[i] * trip : 0); };
-  auto bytesAt = [&](size_t i) { return bytesOf(i < inputs ? dispatch.getInputs()[i].getType() : dispatch.getResultTypes()[i - inputs]); };
+  auto placeOf = [&](size_t i) {
+    return (*dispatch.getArgs())[i] + (dispatch.getArgSteps() ? (*dispatch.getArgSteps())[i] * trip : 0);
+  };
+  auto bytesAt = [&](size_t i) {
+    return bytesOf(i < inputs ? dispatch.getInputs()[i].getType() : dispatch.getResultTypes()[i - inputs]);
+  };
   auto overlap = [](int64_t a, int64_t aBytes, int64_t b, int64_t bBytes) { return a < b + bBytes && b < a + aBytes; };
 
   for (auto [i, v] : llvm::enumerate(dispatch.getInputs()))
-    if (failed(arena.expect(placeOf(i), bytesAt(i), contentOf(v), starts.lookup(storageOf(v)), [&, i = i] { return dispatch.emitOpError() << "reads input " << i; })))
+    if (failed(arena.expect(placeOf(i), bytesAt(i), contentOf(v), starts.lookup(storageOf(v)),
+                            [&, i = i] { return dispatch.emitOpError() << "reads input " << i; })))
       return failure();
   std::optional<int64_t> scratch = dispatch.getScratchOffset();
   int64_t scratchBytes = scratch ? int64_t(*dispatch.getScratchBytes()) : 0;
   for (size_t i = 0; i < inputs + dispatch.getNumResults(); ++i)
     if (scratch && overlap(*scratch, scratchBytes, placeOf(i), bytesAt(i)))
-      return defect(dispatch.emitOpError() << "has its scratch over " << (i < inputs ? "input " : "result ") << (i < inputs ? i : i - inputs));
+      return defect(dispatch.emitOpError()
+                    << "has its scratch over " << (i < inputs ? "input " : "result ") << (i < inputs ? i : i - inputs));
   if (scratch)
     arena.write(*scratch, scratchBytes, {}, dispatch);
   for (OpResult result : dispatch->getResults()) {
@@ -189,7 +201,8 @@ LogicalResult EntryVerifier::execute(kernel::DispatchOp dispatch, int64_t trip) 
         continue;
       if (i < inputs && int64_t(i) == inPlace && placeOf(i) == placeOf(own))
         continue;
-      return defect(dispatch.emitOpError() << "writes result " << result.getResultNumber() << " over " << (i < inputs ? "input " : "result ") << (i < inputs ? i : i - inputs));
+      return defect(dispatch.emitOpError() << "writes result " << result.getResultNumber() << " over "
+                                           << (i < inputs ? "input " : "result ") << (i < inputs ? i : i - inputs));
     }
   }
   for (OpResult result : dispatch->getResults()) {
@@ -217,8 +230,10 @@ LogicalResult EntryVerifier::executeBody(ScanOp scan, int64_t trip) {
       carried.push_back(contentOf(v));
     } else if (int64_t bytes = bytesOf(v.getType()); bytes > 0) {
       if (!storageOf(v).getDefiningOp<kernel::DispatchOp>())
-        return defect(scan.emitOpError() << "yields as a slice of result " << i << " what the iteration does not write");
-      if (failed(arena.expect(places.lookup(storageOf(v)), bytes, contentOf(v), 0, [&, i = i] { return scan.emitOpError() << "yields a slice of result " << i; })))
+        return defect(scan.emitOpError() << "yields as a slice of result " << i
+                                         << " what the iteration does not write");
+      if (failed(arena.expect(places.lookup(storageOf(v)), bytes, contentOf(v), 0,
+                              [&, i = i] { return scan.emitOpError() << "yields a slice of result " << i; })))
         return failure();
     }
   for (auto [argument, content] : llvm::zip(scan.carried(), carried))
@@ -244,7 +259,8 @@ LogicalResult EntryVerifier::execute(ScanOp scan) {
         continue;
       int64_t begin = places.lookup(storageOf(v)) - index * bytesOf(v.getType());
       if (auto [known, isNew] = begins.try_emplace(scan.getResult(i), begin); !isNew && known->second != begin)
-        return defect(scan.emitOpError() << "puts the slices of result " << i << " at distances that are not their size");
+        return defect(scan.emitOpError() << "puts the slices of result " << i
+                                         << " at distances that are not their size");
     }
   }
   for (auto [i, result] : llvm::enumerate(scan.getResults())) {
@@ -259,12 +275,14 @@ LogicalResult EntryVerifier::execute(ScanOp scan) {
   return success();
 }
 
-/// The sum is the operand's tensor still, as on one rank; that nothing reads the operand's old elements follows from the plan's copies.
+/// The sum is the operand's tensor still, as on one rank; that nothing reads the operand's old elements follows from
+/// the plan's copies.
 LogicalResult EntryVerifier::execute(train::AllReduceOp reduce) {
   auto offset = reduce->getAttrOfType<IntegerAttr>(kOffsetAttr);
   if (!offset)
     return defect(reduce.emitOpError("has no place in the arena"));
-  return arena.expect(offset.getInt(), bytesOf(reduce.getX().getType()), contentOf(reduce.getX()), 0, [&] { return reduce.emitOpError() << "sums its operand"; });
+  return arena.expect(offset.getInt(), bytesOf(reduce.getX().getType()), contentOf(reduce.getX()), 0,
+                      [&] { return reduce.emitOpError() << "sums its operand"; });
 }
 
 LogicalResult EntryVerifier::run() {
@@ -307,13 +325,15 @@ LogicalResult EntryVerifier::run() {
     auto offset = entry.getResultAttrOfType<IntegerAttr>(i, kOffsetAttr);
     if (!offset)
       return defect(entry.emitError() << "gives result " << i << " no place in the arena");
-    if (failed(arena.expect(offset.getInt(), bytesOf(v.getType()), contentOf(v), 0, [&, i = i] { return entry.emitError() << "returns result " << i; })))
+    if (failed(arena.expect(offset.getInt(), bytesOf(v.getType()), contentOf(v), 0,
+                            [&, i = i] { return entry.emitError() << "returns result " << i; })))
       return failure();
   }
   for (auto variable : module.getOps<train::VariableOp>()) {
     Value v = assigned.lookup(FlatSymbolRefAttr::get(variable.getSymNameAttr()));
     Content content = v ? contentOf(v) : Content{variable.getOperation()};
-    if (failed(arena.expect(variable->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt(), bytesOf(variable.getType()), content, 0, [&] { return variable.emitError() << "has its state for the next entry"; })))
+    if (failed(arena.expect(variable->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt(), bytesOf(variable.getType()),
+                            content, 0, [&] { return variable.emitError() << "has its state for the next entry"; })))
       return failure();
   }
   return success();

@@ -1,6 +1,7 @@
 //===- Optimizers.cpp - train.update to arithmetic and assignments ---------------------------------===//
 //
-// This file has what all optimizers have in common: groups, slots, predication. Passes.td shows the IR before and after.
+// This file has what all optimizers have in common: groups, slots, predication. Passes.td shows the IR
+// before and after.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Train/IR/Names.h"
@@ -23,8 +24,8 @@ namespace {
 class StepExpander {
 public:
   explicit StepExpander(train::StepOp step)
-      : step(step), variables(step), b(step.getBody().front().getTerminator()), optimizer(*step.getOptimizer().getRule()),
-        hyper(step.getOptimizer().getHyperparameters()) {
+      : step(step), variables(step), b(step.getBody().front().getTerminator()),
+        optimizer(*step.getOptimizer().getRule()), hyper(step.getOptimizer().getHyperparameters()) {
     if (ArrayAttr attributes = step.getGroupsAttr())
       for (auto group : attributes.getAsRange<train::GroupAttr>())
         groups.emplace_back(llvm::Regex(group.getMatch()), group);
@@ -71,7 +72,8 @@ void StepExpander::expand(train::UpdateOp update) {
   train::VariableOp parameter = variables.lookup(update.getParameterAttr());
   RankedTensorType f32Type = parameter.getTensorType().clone(b.getF32Type());
   double factor = 1, weightDecay = hyper[optimizer.weightDecay];
-  auto group = llvm::find_if(groups, [&](const auto &candidate) { return candidate.first.match(train::userName(parameter)); });
+  auto group =
+      llvm::find_if(groups, [&](const auto &candidate) { return candidate.first.match(train::userName(parameter)); });
   if (group != groups.end()) {
     factor = group->second.getLr().getValueAsDouble();
     if (FloatAttr own = group->second.getWeightDecay())
@@ -91,7 +93,8 @@ void StepExpander::expand(train::UpdateOp update) {
                         hyper};
   SmallVector<train::VariableOp> slots;
   for (StringRef name : optimizer.slots(hyper)) {
-    slots.push_back(variables.getOrCreateState(step, parameter, name, train::Role::slot, f32Type, train::FillAttr::get(b.getContext(), 0)));
+    slots.push_back(variables.getOrCreateState(step, parameter, name, train::Role::slot, f32Type,
+                                               train::FillAttr::get(b.getContext(), 0)));
     context.slots.push_back(train::readVariable(b, loc, slots.back()));
     slotBytes += uint64_t(f32Type.getNumElements()) * sizeof(float);
   }

@@ -1,18 +1,19 @@
 //===- Autocast.cpp - each op's precision, and the fewest casts ------------------------------===//
 //
-// The pass walks over every entry once, in program order: an op's class and its operands' types decide the type that the op
-// computes in, its operands are cast to that type, and its results get it. Passes.td has the rules and the IR before and after.
+// The pass walks over every entry once, in program order: an op's class and its operands' types decide the type that
+// the op computes in, its operands are cast to that type, and its results get it. Passes.td has the rules and the IR
+// before and after.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/VariableTable.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Precision/Caster.h"
 #include "passes/Precision/LowStorage.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/PrecisionPolicy.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 namespace mpc {
@@ -43,8 +44,9 @@ bool isFp32Operand(Operation *op, unsigned i) {
   return stated && stated.isFp32Operand(i);
 }
 
-/// Returns whether a constant would lose more than its last digits in the low type: one number becomes infinite, or the largest becomes zero or a
-/// subnormal of fewer digits (the epsilon of a norm). Losing last digits is accepted, because numbers written into the graph are exact in no type.
+/// Returns whether a constant would lose more than its last digits in the low type: one number becomes infinite, or the
+/// largest becomes zero or a subnormal of fewer digits (the epsilon of a norm). Losing last digits is accepted, because
+/// numbers written into the graph are exact in no type.
 bool leavesRange(DenseElementsAttr constant, FloatType low) {
   bool underflows = false;
   std::optional<APFloat> largest;
@@ -71,7 +73,8 @@ bool leavesRange(DenseElementsAttr constant, FloatType low) {
 class BlockCaster {
 public:
   BlockCaster(Block &block, PrecisionPolicy &policy, const train::VariableTable &variables, bool cache)
-      : block(block), policy(policy), variables(variables), cache(cache), caster(cache), f32(Float32Type::get(block.front().getContext())) {}
+      : block(block), policy(policy), variables(variables), cache(cache), caster(cache),
+        f32(Float32Type::get(block.front().getContext())) {}
 
   /// The block returns values of these types; a null type is that of whatever it returns.
   void run(ArrayRef<Type> resultTypes);
@@ -208,9 +211,9 @@ std::string BlockCaster::reason(Operation *op, const Decision &decision, Type ty
 void BlockCaster::retype(Operation *op, Type type) {
   SmallVector<Type> types;
   if (auto infer = dyn_cast<InferTypeOpInterface>(op);
-      infer && succeeded(infer.inferReturnTypes(op->getContext(), op->getLoc(), op->getOperands(),
-                                                op->getAttrDictionary(), op->getPropertiesStorage(),
-                                                op->getRegions(), types))) {
+      infer &&
+      succeeded(infer.inferReturnTypes(op->getContext(), op->getLoc(), op->getOperands(), op->getAttrDictionary(),
+                                       op->getPropertiesStorage(), op->getRegions(), types))) {
     for (auto [result, inferred] : llvm::zip_equal(op->getResults(), types))
       result.setType(inferred);
     return;
@@ -220,7 +223,8 @@ void BlockCaster::retype(Operation *op, Type type) {
       result.setType(typeOf(result).clone(type));
 }
 
-/// Carried values keep their type, so that they are not rounded in each iteration. What a body reads has the type in which it was computed, and so have the slices that it returns.
+/// Carried values keep their type, so that they are not rounded in each iteration. What a body reads has the type in
+/// which it was computed, and so have the slices that it returns.
 void BlockCaster::castScan(ScanOp scan) {
   SmallVector<Type> types;
   for (auto [i, argument] : llvm::enumerate(scan.getBlock().getArguments())) {
@@ -228,7 +232,8 @@ void BlockCaster::castScan(ScanOp scan) {
     if (!scan.isCarried(i))
       argument.setType(scan.isStacked(i) ? ScanOp::sliceType(v.getType()) : v.getType());
     else if (isFloatTensor(v))
-      scan->setOperand(i, caster.get(v, elementOf(argument), scan, "graph.scan carries " + typeName(elementOf(argument))));
+      scan->setOperand(i,
+                       caster.get(v, elementOf(argument), scan, "graph.scan carries " + typeName(elementOf(argument))));
     if (scan.isCarried(i))
       types.push_back(argument.getType());
   }
@@ -247,8 +252,7 @@ void BlockCaster::castOp(Operation *op) {
   if (auto scan = dyn_cast<ScanOp>(op))
     return castScan(scan);
   bool floats = llvm::any_of(op->getOperands(), isFloatTensor);
-  bool wide =
-      llvm::any_of(op->getOperands(), [](Value v) { return isFloatTensor(v) && elementOf(v).isF64(); });
+  bool wide = llvm::any_of(op->getOperands(), [](Value v) { return isFloatTensor(v) && elementOf(v).isF64(); });
   if (!floats || wide || op->getDialect()->getNamespace() == train::TrainDialect::getDialectNamespace())
     return;
   Decision decision = policy.classify(op);
@@ -267,21 +271,21 @@ void BlockCaster::castOp(Operation *op) {
       op->setOperand(i, caster.get(v, type, op, reason(op, decision, type)));
       continue;
     }
-    // The operand is on the statistics' side of a normalisation. The user may want parameters there to have been rounded to the low type.
+    // The operand is on the statistics' side of a normalisation. The user may want parameters there to have been
+    // rounded to the low type.
     if (policy.castsModel && !policy.keepsBatchNorm && elementOf(v) == f32 && isParameter(v))
       v = caster.get(v, policy.low, op, "keep-batchnorm-fp32 is off");
-    op->setOperand(
-        i, caster.get(v, f32, op, op->getName().stripDialect() + " takes operand " + Twine(i) + " in f32"));
+    op->setOperand(i, caster.get(v, f32, op, op->getName().stripDialect() + " takes operand " + Twine(i) + " in f32"));
   }
   retype(op, type);
-  numLow += llvm::any_of(op->getResults(),
-                         [](Value v) { return isFloatTensor(v) && isLowPrecision(elementOf(v)); });
+  numLow += llvm::any_of(op->getResults(), [](Value v) { return isFloatTensor(v) && isLowPrecision(elementOf(v)); });
 }
 
 /// Gives what leaves the block the type it had.
 void BlockCaster::restoreResults(ArrayRef<Type> types) {
   Operation *terminator = block.getTerminator();
-  StringRef why = isa<ScanOp>(block.getParentOp()) ? "carried values keep their type" : "results of an entry keep their type";
+  StringRef why =
+      isa<ScanOp>(block.getParentOp()) ? "carried values keep their type" : "results of an entry keep their type";
   for (auto [i, type] : llvm::enumerate(types)) {
     Value v = terminator->getOperand(i);
     if (type && v.getType() != type)
@@ -318,8 +322,8 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<PrecisionPolicy> policy = PrecisionPolicy::create(
-        module, {type, optLevel, keepBatchnormFp32, masterWeights, *allow, *deny, *infer});
+    FailureOr<PrecisionPolicy> policy =
+        PrecisionPolicy::create(module, {type, optLevel, keepBatchnormFp32, masterWeights, *allow, *deny, *infer});
     if (failed(policy))
       return signalPassFailure();
     policy->warnOfUnmatched(module);
@@ -345,8 +349,7 @@ private:
     if (policy.keepsBatchNorm)
       module.walk([&](Operation *op) {
         for (unsigned i = 0; i < op->getNumOperands(); ++i)
-          if (auto read = isFp32Operand(op, i) ? stripMoves(op->getOperand(i)).getDefiningOp<train::ReadOp>()
-                                               : nullptr)
+          if (auto read = isFp32Operand(op, i) ? stripMoves(op->getOperand(i)).getDefiningOp<train::ReadOp>() : nullptr)
             ofNorms.insert(read.getVariableAttr());
       });
     storeLow(module, policy.low, [&](train::VariableOp variable) {

@@ -18,9 +18,8 @@ Value Caster::get(Value x, Type element, Operation *user, const Twine &reason) {
   if (elementOf(x) == element)
     return x;
   // Widening is exact, so narrowing a value that was widened from this type gives the original back.
-  if (auto widened = x.getDefiningOp<CastOp>(); widened && inserted.contains(widened) &&
-                                                elementOf(widened.getX()) == element &&
-                                                isLowPrecision(element))
+  if (auto widened = x.getDefiningOp<CastOp>();
+      widened && inserted.contains(widened) && elementOf(widened.getX()) == element && isLowPrecision(element))
     return widened.getX();
   if (!cache)
     return create(x, element, user, reason);
@@ -44,8 +43,7 @@ Value Caster::create(Value x, Type element, Operation *user, const Twine &reason
       auto rounded = dense.mapValues(element, [&](const APFloat &value) {
         APFloat result = value;
         bool losesInfo;
-        result.convert(cast<FloatType>(element).getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                       &losesInfo);
+        result.convert(cast<FloatType>(element).getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
         return result.bitcastToAPInt();
       });
       return ConstantOp::create(b, op->getLoc(), cast<ElementsAttr>(Attribute(rounded)));

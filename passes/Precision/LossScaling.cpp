@@ -34,7 +34,8 @@ struct Gradient {
 class StepScaler {
 public:
   StepScaler(train::StepOp step, bool guardsLoss)
-      : step(step), options(step.getScaler().getOptions()), guardsLoss(guardsLoss), variables(step), b(step.getBody().front().getTerminator()), loc(step.getLoc()) {}
+      : step(step), options(step.getScaler().getOptions()), guardsLoss(guardsLoss), variables(step),
+        b(step.getBody().front().getTerminator()), loc(step.getLoc()) {}
 
   void run(train::SeedOp seed);
 
@@ -61,8 +62,8 @@ private:
   Location loc;
   SmallVector<Gradient> gradients;
   SmallVector<Value> cotangents; // every low-precision value of the backward pass, which calibration watches
-  Value due;       // tensor<i1>: this call ends an accumulation window; null without accumulation
-  Value nonFinite; // tensor<i1>: some scaled gradient is not finite; null without a scale
+  Value due;                     // tensor<i1>: this call ends an accumulation window; null without accumulation
+  Value nonFinite;               // tensor<i1>: some scaled gradient is not finite; null without a scale
   Value badLoss;   // tensor<i1>: the loss is not finite and the run guards against that; null without a guard
   Value badWindow; // tensor<i1>: badLoss for some accumulated batch; null where that is, and without accumulation
   Value unusable;  // tensor<i1>: nonFinite or badLoss; null where neither is checked
@@ -134,18 +135,21 @@ Value StepScaler::largestMagnitude() {
   return maxima[0];
 }
 
-/// Returns whether the step's loss is not finite, if the run asks for that: `nan_guard` is 1 unless the user said to ignore it.
+/// Returns whether the step's loss is not finite, if the run asks for that: `nan_guard` is 1 unless the user
+/// said to ignore it.
 Value StepScaler::nonFiniteLoss() {
   Value loss = step.getBody().front().getTerminator()->getOperand(0);
   GraphBuilder here = at(loc);
   Value flag = hasNonFinite(here, loss);
   train::VariableOp guard = variables.getOrCreateScalar(step, "nan_guard", train::Role::hyper, b.getF32Type(), 1);
-  Value zero = here.constant(b.getF32Type(), 0), guarded = here.compare(Predicate::ne, train::readVariable(b, loc, guard), zero);
+  Value zero = here.constant(b.getF32Type(), 0),
+        guarded = here.compare(Predicate::ne, train::readVariable(b, loc, guard), zero);
   return here.both(flag, guarded);
 }
 
-/// Sums scaled gradients in variables; the sum replaces each gradient. A batch whose loss is not finite costs the whole window, as with torch's
-/// GradScaler: `badWindow` says whether this window had one. Without a loss scale, whose check would notice such a batch, the batch is not added either.
+/// Sums scaled gradients in variables; the sum replaces each gradient. A batch whose loss is not finite costs the whole
+/// window, as with torch's GradScaler: `badWindow` says whether this window had one. Without a loss scale, whose check
+/// would notice such a batch, the batch is not added either.
 void StepScaler::accumulate() {
   int64_t window = step.getAccumulate();
   GraphBuilder here = at(loc);
@@ -157,8 +161,8 @@ void StepScaler::accumulate() {
   for (Gradient &gradient : gradients) {
     GraphBuilder of = at(gradient.update.getLoc());
     train::VariableOp sum =
-        variables.getOrCreateState(step, gradient.parameter, "accumulator", train::Role::accumulator, typeOf(gradient.value),
-                                   train::FillAttr::get(b.getContext(), 0));
+        variables.getOrCreateState(step, gradient.parameter, "accumulator", train::Role::accumulator,
+                                   typeOf(gradient.value), train::FillAttr::get(b.getContext(), 0));
     Value before = train::readVariable(b, of.loc, sum);
     gradient.value = of.add(before, gradient.value);
     if (badLoss && !options.scales())
@@ -204,7 +208,8 @@ void StepScaler::unscaleAndClip(Value scale) {
   }
   if (std::optional<APFloat> bound = step.getClipValue())
     for (Gradient &gradient : gradients)
-      gradient.value = at(gradient.update.getLoc()).clip(gradient.value, -bound->convertToDouble(), bound->convertToDouble());
+      gradient.value =
+          at(gradient.update.getLoc()).clip(gradient.value, -bound->convertToDouble(), bound->convertToDouble());
   if (std::optional<APFloat> bound = step.getClipNorm()) {
     // This is torch's clip_grad_norm_: g *= min(max_norm / (norm + 1e-6), 1)
     GraphBuilder here = at(loc);
@@ -221,7 +226,8 @@ void StepScaler::unscaleAndClip(Value scale) {
   }
 }
 
-/// Leaves running statistics as they were when the gradients overflow or the loss is not finite, because the activations behind both may be infinite.
+/// Leaves running statistics as they were when the gradients overflow or the loss is not finite, because the
+/// activations behind both may be infinite.
 void StepScaler::guardBuffers() {
   // The new assignments go to the same block, so the loop walks over a list of those from before.
   SmallVector<train::AssignOp> assigns(step.getBody().front().getOps<train::AssignOp>());
@@ -273,8 +279,7 @@ void StepScaler::run(train::SeedOp seed) {
     overflow = nonFinite ? at(loc).both(due, nonFinite) : Value();
   }
   for (Gradient &gradient : gradients) {
-    train::UpdateOp::create(b, gradient.update.getLoc(), gradient.update.getParameterAttr(), gradient.value,
-                            skip);
+    train::UpdateOp::create(b, gradient.update.getLoc(), gradient.update.getParameterAttr(), gradient.value, skip);
     gradient.update.erase();
   }
   unusable = either(nonFinite, badLoss);

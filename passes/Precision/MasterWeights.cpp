@@ -48,7 +48,7 @@ private:
     StringRef suffix = type.getElementType().isF16() ? "/f16" : "/bf16";
     auto of = FlatSymbolRefAttr::get(master.getSymNameAttr());
     train::VariableOp copy = variables->getOrCreate(master.getSymName() + suffix, train::Role::copy, type,
-                                                       train::CopyOfAttr::get(&getContext(), of), of);
+                                                    train::CopyOfAttr::get(&getContext(), of), of);
     SmallVector<train::VariableOp> &known = copies[master];
     if (!llvm::is_contained(known, copy)) {
       known.push_back(copy);
@@ -74,8 +74,7 @@ private:
       for (train::VariableOp copy : copies.lookup(master)) {
         if (assigned.contains(FlatSymbolRefAttr::get(copy.getSymNameAttr())))
           continue;
-        Value rounded =
-            graph::castTo(b, assign.getLoc(), assign.getValue(), copy.getTensorType().getElementType());
+        Value rounded = graph::castTo(b, assign.getLoc(), assign.getValue(), copy.getTensorType().getElementType());
         train::assignVariable(b, assign.getLoc(), copy, rounded);
       }
     }

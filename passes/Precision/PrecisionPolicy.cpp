@@ -63,8 +63,9 @@ FailureOr<PrecisionPolicy> PrecisionPolicy::create(ModuleOp module, const Policy
   return policy;
 }
 
-/// Returns whether the pattern matches the whole mnemonic: `max` is neither softmax nor max_pool. The longest match counts, as POSIX
-/// has it; anchors written around the pattern would need a group, which would shift the numbers of the user's back-references.
+/// Returns whether the pattern matches the whole mnemonic: `max` is neither softmax nor max_pool. The longest match
+/// counts, as POSIX has it; anchors written around the pattern would need a group, which would shift the numbers of the
+/// user's back-references.
 static bool isMnemonic(const llvm::Regex &regex, StringRef mnemonic) {
   SmallVector<StringRef> groups;
   return regex.match(mnemonic, &groups) && groups.front().size() == mnemonic.size();
@@ -84,8 +85,7 @@ void PrecisionPolicy::warnOfUnmatched(ModuleOp module) const {
     });
   for (const UserList *list : unmatched) {
     InFlightDiagnostic warning = mlir::emitWarning(module.getLoc())
-                                 << list->option << ": '" << list->text
-                                 << "' matches no op and no node of the network";
+                                 << list->option << ": '" << list->text << "' matches no op and no node of the network";
     warning.attachNote() << "hint: give a whole op name or a part of a node's name; `mpc explain` lists both";
   }
 }

@@ -36,8 +36,9 @@ static Value times(const GraphBuilder &b, Value x, double factor) {
   return b.cast(b.mul(b.cast(x, b.builder.getF64Type()), factor), b.builder.getF32Type());
 }
 
-/// Returns the largest power of two S from 2^-24 on with bound * S < 65504, the largest f16 number; bound is a tensor<f64>. The
-/// result is exact: the loop tries the binary digits of the exponent from the highest one down, and multiplies by powers of two only.
+/// Returns the largest power of two S from 2^-24 on with bound * S < 65504, the largest f16 number; bound is a
+/// tensor<f64>. The result is exact: the loop tries the binary digits of the exponent from the highest one down, and
+/// multiplies by powers of two only.
 static Value largestScaleBelow(const GraphBuilder &b, Value bound) {
   Value scale = b.constant(bound, 0x1p-24);
   for (int bit = 64; bit >= 1; bit /= 2) {
@@ -49,13 +50,16 @@ static Value largestScaleBelow(const GraphBuilder &b, Value bound) {
 }
 
 /// Assigns the scale while gradients are watched, when the watching ends, and after it; Passes.td has the rules.
-static void advanceCalibration(const GraphBuilder &b, train::StepOp step, const train::Scaler &options, Value scale, const ScalerSignals &signals) {
+static void advanceCalibration(const GraphBuilder &b, train::StepOp step, const train::Scaler &options, Value scale,
+                               const ScalerSignals &signals) {
   OpBuilder &builder = b.builder;
   Location loc = b.loc;
   Type f64 = builder.getF64Type();
-  train::VariableOp countVariable = train::getOrCreateScalar(step, "calibrated", train::Role::scaler, builder.getI32Type(), 0);
+  train::VariableOp countVariable =
+      train::getOrCreateScalar(step, "calibrated", train::Role::scaler, builder.getI32Type(), 0);
   train::VariableOp largestVariable = train::getOrCreateScalar(step, "gradient_max", train::Role::scaler, f64, 0);
-  Value count = train::readVariable(builder, loc, countVariable), seen = train::readVariable(builder, loc, largestVariable);
+  Value count = train::readVariable(builder, loc, countVariable),
+        seen = train::readVariable(builder, loc, largestVariable);
 
   // Every call is a sample, even one that only accumulates; a call that overflows says nothing.
   Value watching = b.compare(Predicate::lt, count, double(options.steps));
@@ -64,8 +68,10 @@ static void advanceCalibration(const GraphBuilder &b, train::StepOp step, const 
   Value larger = b.max(seen, unscaled), largest = b.select(b.both(watching, finite), larger, seen);
   train::assignVariable(builder, loc, largestVariable, largest);
 
-  // An update without overflow counts once a gradient that is not zero was seen: nothing can be picked from zeros alone. The last one ends the calibration.
-  Value fine = b.opposite(signals.overflow), counts = b.both(signals.due ? b.both(watching, signals.due) : watching, fine);
+  // An update without overflow counts once a gradient that is not zero was seen: nothing can be picked from zeros
+  // alone. The last one ends the calibration.
+  Value fine = b.opposite(signals.overflow),
+        counts = b.both(signals.due ? b.both(watching, signals.due) : watching, fine);
   counts = b.both(counts, b.compare(Predicate::gt, largest, 0));
   Value next = b.select(counts, b.add(count, 1), count);
   train::assignVariable(builder, loc, countVariable, next);
@@ -85,7 +91,8 @@ static void advanceCalibration(const GraphBuilder &b, train::StepOp step, const 
   train::assignVariable(builder, loc, scaleVariable(step, options), b.select(ends, picked, adapted));
 }
 
-void precision::advanceScaler(const GraphBuilder &b, train::StepOp step, const train::Scaler &options, Value scale, const ScalerSignals &signals) {
+void precision::advanceScaler(const GraphBuilder &b, train::StepOp step, const train::Scaler &options, Value scale,
+                              const ScalerSignals &signals) {
   OpBuilder &builder = b.builder;
   Location loc = b.loc;
   Value overflow = signals.overflow, due = signals.due;
@@ -101,7 +108,8 @@ void precision::advanceScaler(const GraphBuilder &b, train::StepOp step, const t
   if (options.kind != train::ScalerKind::Dynamic)
     return;
 
-  train::VariableOp trackerVariable = train::getOrCreateScalar(step, "growth_tracker", train::Role::scaler, builder.getI32Type(), 0);
+  train::VariableOp trackerVariable =
+      train::getOrCreateScalar(step, "growth_tracker", train::Role::scaler, builder.getI32Type(), 0);
   Value tracker = train::readVariable(builder, loc, trackerVariable);
   Value counted = b.add(tracker, 1);
   Value grows = b.compare(Predicate::ge, counted, double(options.growthInterval));
@@ -116,7 +124,8 @@ void precision::advanceScaler(const GraphBuilder &b, train::StepOp step, const t
     shrunk = b.max(shrunk, *options.minScale);
 
   if (options.hysteresis > 1) {
-    train::VariableOp variable = train::getOrCreateScalar(step, "hysteresis", train::Role::scaler, builder.getI32Type(), double(options.hysteresis));
+    train::VariableOp variable = train::getOrCreateScalar(step, "hysteresis", train::Role::scaler, builder.getI32Type(),
+                                                          double(options.hysteresis));
     Value units = train::readVariable(builder, loc, variable), none = b.constant(units, 0);
     Value spent = b.max(b.add(units, -1), none);
     shrunk = b.select(b.compare(Predicate::le, spent, 0), shrunk, scale);

@@ -10,16 +10,18 @@ namespace mpc::precision {
 mlir::Value currentScale(const graph::GraphBuilder &b, train::StepOp step, const train::Scaler &options);
 
 /// Returns float(1 / (double(scale) * divisor)), a tensor<f32>; GradScaler inverts its scale in the same way.
-mlir::Value inverseScale(const graph::GraphBuilder &b, mlir::Value scale, const train::Scaler &options, int64_t divisor);
+mlir::Value inverseScale(const graph::GraphBuilder &b, mlir::Value scale, const train::Scaler &options,
+                         int64_t divisor);
 
 /// These signals are what one call of a step found out.
 struct ScalerSignals {
   mlir::Value overflow; ///< tensor<i1>: this update is skipped for a non-finite gradient
-  mlir::Value due;      ///< tensor<i1>: this call updates, because it ends an accumulation window; null without accumulation
-  mlir::Value largest;  ///< tensor<f32>, calibration only: the largest scaled magnitude of this call's cotangents
+  mlir::Value due; ///< tensor<i1>: this call updates, because it ends an accumulation window; null without accumulation
+  mlir::Value largest; ///< tensor<f32>, calibration only: the largest scaled magnitude of this call's cotangents
 };
 /// Assigns the scaler's state for the next step.
-void advanceScaler(const graph::GraphBuilder &b, train::StepOp step, const train::Scaler &options, mlir::Value scale, const ScalerSignals &signals);
+void advanceScaler(const graph::GraphBuilder &b, train::StepOp step, const train::Scaler &options, mlir::Value scale,
+                   const ScalerSignals &signals);
 
 } // namespace mpc::precision
 #endif

@@ -1,8 +1,9 @@
 //===- ComposedNorms.cpp - norms written as means, powers and roots -----------===//
 //
-// Exporters without a norm op, and networks with norms of their own, write norms as primitive ops, some of which would be computed in 16 bits. The patterns
-// match x - mean(x) or x alone, its square as a power or a product, means as reduce_mean or as sums times 1/n, roots as sqrt, pow and rsqrt, and quotients
-// as div and as products with a reciprocal; then they match a scale and a bias behind the norm, and the reshapes that group norms are exported with.
+// Exporters without a norm op, and networks with norms of their own, write norms as primitive ops, some of which would
+// be computed in 16 bits. The patterns match x - mean(x) or x alone, its square as a power or a product, means as
+// reduce_mean or as sums times 1/n, roots as sqrt, pow and rsqrt, and quotients as div and as products with a
+// reciprocal; then they match a scale and a bias behind the norm, and the reshapes that group norms are exported with.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
@@ -21,7 +22,8 @@ static Value behindBroadcasts(Value v) {
   return v;
 }
 
-/// Returns a statistic as the reduction gave it, if v is that statistic written out to x's shape or with its reduced dimensions put back.
+/// Returns a statistic as the reduction gave it, if v is that statistic written out to x's shape or with its reduced
+/// dimensions put back.
 static Value statisticOf(Value v) {
   v = behindBroadcasts(v);
   if (auto view = v.getDefiningOp<ReshapeOp>())
@@ -66,10 +68,12 @@ static std::optional<Reduced> meanOf(Value v, ArrayRef<int64_t> shape) {
       return false;
     double n = double(countOf(*sum)), wanted = inverse ? 1 / n : n;
     return *number == wanted || *number == double(float(wanted)) ||
-           (isLowPrecision(elementOf(v)) && *number == rounded(APFloat(wanted), cast<FloatType>(elementOf(v))).convertToDouble());
+           (isLowPrecision(elementOf(v)) &&
+            *number == rounded(APFloat(wanted), cast<FloatType>(elementOf(v))).convertToDouble());
   };
   if (auto div = v.getDefiningOp<DivOp>())
-    if (auto sum = reductionOf<ReduceSumOp>(div.getLhs(), shape); isCount(sum, splatNumber(div.getRhs()), /*inverse=*/false))
+    if (auto sum = reductionOf<ReduceSumOp>(div.getLhs(), shape);
+        isCount(sum, splatNumber(div.getRhs()), /*inverse=*/false))
       return sum;
   if (auto mul = v.getDefiningOp<MulOp>())
     for (auto [total, number] : {std::pair(mul.getLhs(), mul.getRhs()), std::pair(mul.getRhs(), mul.getLhs())})
@@ -163,7 +167,8 @@ static LayerNormOp plainNorm(const GraphBuilder &b, Value x, ArrayRef<int64_t> a
   Type compute = computeType(elementOf(x));
   Value bias = b.constant(compute, 0), scale = b.constant(compute, 1);
   OpBuilder &attributes = b.builder;
-  return b.create<LayerNormOp>(x, scale, bias, attributes.getDenseI64ArrayAttr(axes), attributes.getF64FloatAttr(epsilon), NormKindAttr::get(attributes.getContext(), kind));
+  return b.create<LayerNormOp>(x, scale, bias, attributes.getDenseI64ArrayAttr(axes),
+                               attributes.getF64FloatAttr(epsilon), NormKindAttr::get(attributes.getContext(), kind));
 }
 
 namespace {
@@ -182,7 +187,8 @@ struct ComposedNorm : OpRewritePattern<OpT> {
       NormKind kind = NormKind::rms;
       Value x = d;
       if (auto difference = d.getDefiningOp<SubOp>(); difference && difference.getLhs().getType() == op.getType())
-        if (auto mean = meanOf(difference.getRhs(), shape); mean && mean->x == difference.getLhs() && mean->axes == variance->axes) {
+        if (auto mean = meanOf(difference.getRhs(), shape);
+            mean && mean->x == difference.getLhs() && mean->axes == variance->axes) {
           kind = NormKind::layer;
           x = difference.getLhs();
         }
@@ -224,7 +230,8 @@ struct ComposedL2 : OpRewritePattern<DivOp> {
           reduced = Reduced{x, sum->axes};
     if (!reduced || reduced->x != op.getLhs())
       return failure();
-    rewriter.replaceOp(op, plainNorm({rewriter, op.getLoc()}, op.getLhs(), reduced->axes, *epsilon, NormKind::l2).getY());
+    rewriter.replaceOp(op,
+                       plainNorm({rewriter, op.getLoc()}, op.getLhs(), reduced->axes, *epsilon, NormKind::l2).getY());
     return success();
   }
 };
@@ -233,7 +240,9 @@ struct ComposedL2 : OpRewritePattern<DivOp> {
 template <typename NormT>
 static NormT onlyReadHere(Value v) {
   auto norm = v.getDefiningOp<NormT>();
-  return norm && v == norm.getY() && v.hasOneUse() && norm.getMean().use_empty() && norm.getInverse().use_empty() ? norm : NormT();
+  return norm && v == norm.getY() && v.hasOneUse() && norm.getMean().use_empty() && norm.getInverse().use_empty()
+             ? norm
+             : NormT();
 }
 
 /// Takes the scale of norm(x)*scale and the bias of norm(x)*scale + bias into the norm, if it has none yet.
@@ -250,8 +259,8 @@ struct AbsorbAffine : OpRewritePattern<OpT> {
         continue;
       if (LayerNormOp norm = onlyReadHere<LayerNormOp>(y); norm && hasNone(norm)) {
         Value v = b.cast(other, computeType(elementOf(y)));
-        auto made = b.create<LayerNormOp>(norm.getX(), isScale ? v : norm.getScale(), isScale ? norm.getBias() : v, norm.getAxesAttr(), norm.getEpsilonAttr(),
-                                          norm.getKindAttr());
+        auto made = b.create<LayerNormOp>(norm.getX(), isScale ? v : norm.getScale(), isScale ? norm.getBias() : v,
+                                          norm.getAxesAttr(), norm.getEpsilonAttr(), norm.getKindAttr());
         rewriter.replaceOp(op, made.getY());
         return success();
       }
@@ -259,8 +268,8 @@ struct AbsorbAffine : OpRewritePattern<OpT> {
       if (!norm || !hasNone(norm) || !isPerChannel(other, norm))
         continue;
       Value v = b.reshape(b.cast(other, computeType(elementOf(y))), shapeOf(norm.getScale()));
-      auto made = b.create<GroupNormOp>(norm.getX(), isScale ? v : norm.getScale(), isScale ? norm.getBias() : v, norm.getEpsilonAttr(), norm.getAxisAttr(),
-                                        norm.getGroupsAttr());
+      auto made = b.create<GroupNormOp>(norm.getX(), isScale ? v : norm.getScale(), isScale ? norm.getBias() : v,
+                                        norm.getEpsilonAttr(), norm.getAxisAttr(), norm.getGroupsAttr());
       rewriter.replaceOp(op, made.getY());
       return success();
     }
@@ -272,8 +281,10 @@ struct AbsorbAffine : OpRewritePattern<OpT> {
     return splatNumber(norm.getBias()) == 0.0 && (!isScale || splatNumber(norm.getScale()) == 1.0);
   }
   static bool isPerChannel(Value v, GroupNormOp norm) {
-    int64_t rank = typeOf(norm.getX()).getRank(), own = typeOf(v).getRank(), at = int64_t(norm.getAxis()) - (rank - own);
-    return at >= 0 && shapeOf(v)[at] == shapeOf(norm.getX())[norm.getAxis()] && typeOf(v).getNumElements() == shapeOf(v)[at];
+    int64_t rank = typeOf(norm.getX()).getRank(), own = typeOf(v).getRank(),
+            at = int64_t(norm.getAxis()) - (rank - own);
+    return at >= 0 && shapeOf(v)[at] == shapeOf(norm.getX())[norm.getAxis()] &&
+           typeOf(v).getNumElements() == shapeOf(v)[at];
   }
 };
 
@@ -287,13 +298,14 @@ struct ReshapedGroups : OpRewritePattern<ReshapeOp> {
     bool none = false;
     if (LayerNormOp norm = onlyReadHere<LayerNormOp>(op.getX())) {
       int64_t rank = typeOf(norm.getX()).getRank();
-      bool spatial = rank >= 3 && norm.getKind() == NormKind::layer && norm.getAxes() == ArrayRef<int64_t>(llvm::to_vector(llvm::seq<int64_t>(2, rank)));
+      bool spatial = rank >= 3 && norm.getKind() == NormKind::layer &&
+                     norm.getAxes() == ArrayRef<int64_t>(llvm::to_vector(llvm::seq<int64_t>(2, rank)));
       none = spatial && splatNumber(norm.getScale()) == 1.0 && splatNumber(norm.getBias()) == 0.0;
       inner = norm.getX();
       epsilon = norm.getEpsilon().convertToDouble();
     } else if (GroupNormOp norm = onlyReadHere<GroupNormOp>(op.getX())) {
-      none = norm.getAxis() == 1 && int64_t(norm.getGroups()) == shapeOf(norm.getX())[1] && splatNumber(norm.getScale()) == 1.0 &&
-             splatNumber(norm.getBias()) == 0.0;
+      none = norm.getAxis() == 1 && int64_t(norm.getGroups()) == shapeOf(norm.getX())[1] &&
+             splatNumber(norm.getScale()) == 1.0 && splatNumber(norm.getBias()) == 0.0;
       inner = norm.getX();
       epsilon = norm.getEpsilon().convertToDouble();
     }
@@ -307,7 +319,8 @@ struct ReshapedGroups : OpRewritePattern<ReshapeOp> {
     auto channels = RankedTensorType::get({shape[1]}, compute);
     GraphBuilder b(rewriter, op.getLoc());
     Value bias = b.splat(channels, 0), scale = b.splat(channels, 1);
-    auto made = b.create<GroupNormOp>(view.getX(), scale, bias, rewriter.getF64FloatAttr(epsilon), rewriter.getI64IntegerAttr(1), rewriter.getI64IntegerAttr(seen[1]));
+    auto made = b.create<GroupNormOp>(view.getX(), scale, bias, rewriter.getF64FloatAttr(epsilon),
+                                      rewriter.getI64IntegerAttr(1), rewriter.getI64IntegerAttr(seen[1]));
     rewriter.replaceOp(op, made.getY());
     return success();
   }
@@ -316,6 +329,6 @@ struct ReshapedGroups : OpRewritePattern<ReshapeOp> {
 } // namespace
 
 void simplify::populateComposedNorms(RewritePatternSet &patterns) {
-  patterns.add<Square, ComposedNorm<MulOp>, ComposedNorm<DivOp>, ComposedL2, AbsorbAffine<MulOp>, AbsorbAffine<AddOp>, ReshapedGroups>(
-      patterns.getContext());
+  patterns.add<Square, ComposedNorm<MulOp>, ComposedNorm<DivOp>, ComposedL2, AbsorbAffine<MulOp>, AbsorbAffine<AddOp>,
+               ReshapedGroups>(patterns.getContext());
 }

@@ -10,8 +10,9 @@ using namespace mpc::graph;
 
 namespace {
 
-/// Folds op(splat, splat) where the operation is correctly rounded: + - * / and sqrt. Computing these in double and rounding
-/// to float gives the same as computing in float (double rounding is harmless from 53 to 24 bits), so no fp32 path is needed.
+/// Folds op(splat, splat) where the operation is correctly rounded: + - * / and sqrt. Computing these in double and
+/// rounding to float gives the same as computing in float (double rounding is harmless from 53 to 24 bits), so no
+/// fp32 path is needed.
 template <typename OpT, typename Function>
 struct FoldBinary : OpRewritePattern<OpT> {
   using OpRewritePattern<OpT>::OpRewritePattern;

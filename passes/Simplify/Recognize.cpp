@@ -1,16 +1,16 @@
 //===- Recognize.cpp - composed forms that have an op of their own ------------===//
 //
-// See Passes.td. The patterns are in ComposedNorms.cpp and StableLogs.cpp. Applying them ends because each rewrite takes away one op that no
-// rewrite makes: a logarithm of a sigmoid, softmax or sum; a product of a value with itself; a quotient or product that ends a norm or applies
-// its scale or bias; a reshape of a norm.
+// See Passes.td. The patterns are in ComposedNorms.cpp and StableLogs.cpp. Applying them ends because each rewrite
+// takes away one op that no rewrite makes: a logarithm of a sigmoid, softmax or sum; a product of a value with itself;
+// a quotient or product that ends a norm or applies its scale or bias; a reshape of a norm.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Support/Rewrite.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Rewrite/FrozenRewritePatternSet.h"
 #include "passes/Simplify/Passes.h"
 #include "passes/Simplify/Recognizers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Rewrite/FrozenRewritePatternSet.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_RECOGNIZEPASS

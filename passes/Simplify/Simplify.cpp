@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Support/Rewrite.h"
+#include "passes/Simplify/FoldSplats.h"
+#include "passes/Simplify/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
 #include "mlir/Transforms/CSE.h"
-#include "passes/Simplify/FoldSplats.h"
-#include "passes/Simplify/Passes.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_SIMPLIFYPASS

@@ -13,7 +13,8 @@ using namespace mpc::graph;
 
 namespace {
 
-/// log(sigmoid(x)) = -softplus(-x); log(1 - sigmoid(x)) = -softplus(x); log(1 + e^x) = softplus(x); log(softmax(x)) = log_softmax(x).
+/// log(sigmoid(x)) = -softplus(-x); log(1 - sigmoid(x)) = -softplus(x); log(1 + e^x) = softplus(x);
+/// log(softmax(x)) = log_softmax(x).
 struct StableLog : OpRewritePattern<LogOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(LogOp op, PatternRewriter &rewriter) const override {
@@ -34,7 +35,8 @@ struct StableLog : OpRewritePattern<LogOp> {
       }
     if (auto sum = op.getX().getDefiningOp<AddOp>())
       for (auto [one, other] : {std::pair(sum.getLhs(), sum.getRhs()), std::pair(sum.getRhs(), sum.getLhs())})
-        if (auto exponential = other.getDefiningOp<ExpOp>(); exponential && splatNumber(one) == 1.0 && exponential.getType() == op.getType()) {
+        if (auto exponential = other.getDefiningOp<ExpOp>();
+            exponential && splatNumber(one) == 1.0 && exponential.getType() == op.getType()) {
           rewriter.replaceOp(op, softplus(exponential.getX()));
           return success();
         }

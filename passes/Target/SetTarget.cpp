@@ -15,7 +15,8 @@ struct SetTarget : mpc::impl::SetTargetPassBase<SetTarget> {
   using SetTargetPassBase::SetTargetPassBase;
   void runOnOperation() override {
     if (name != "host" && !findGpuArch(name)) {
-      (void)emitErrorWithHint(getOperation().getLoc(), "unknown target '" + Twine(name) + "'", "known targets: host, " + gpuArchNames());
+      (void)emitErrorWithHint(getOperation().getLoc(), "unknown target '" + Twine(name) + "'",
+                              "known targets: host, " + gpuArchNames());
       return signalPassFailure();
     }
     getOperation()->setAttr(kernel::TargetAttr::name, kernel::TargetAttr::get(&getContext(), name));

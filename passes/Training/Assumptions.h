@@ -5,8 +5,9 @@
 
 namespace mpc::training {
 
-/// This attribute of the module, made by mpc-attach-loss, is an array of strings. Each says what was chosen where the user said nothing,
-/// and begins with the option that would say it: "--loss=softmax_cross_entropy:y:t,axis=2: the classes are dimension 2 of ...".
+/// This attribute of the module, made by mpc-attach-loss, is an array of strings. Each says what was chosen where the
+/// user said nothing, and begins with the option that would say it: "--loss=softmax_cross_entropy:y:t,axis=2: the
+/// classes are dimension 2 of ...".
 inline constexpr llvm::StringLiteral kAssumedAttr = "train.assumed";
 
 } // namespace mpc::training

@@ -8,7 +8,6 @@
 #include "dialects/Support/Pattern.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/VariableTable.h"
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "passes/Training/Assumptions.h"
 #include "passes/Training/EvalForm.h"
 #include "passes/Training/LossForms.h"
@@ -16,6 +15,7 @@
 #include "passes/Training/Passes.h"
 #include "passes/Training/SampleLoss.h"
 #include "passes/Training/Specs.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
@@ -66,8 +66,8 @@ private:
     if (steps.empty())
       specs.push_back(defaults);
     if (accumulate < 1)
-      require(emitErrorWithHint(forward.getLoc(),
-                                "cannot accumulate " + Twine(int64_t(accumulate)) + " micro-batches", "1 or more"));
+      require(emitErrorWithHint(forward.getLoc(), "cannot accumulate " + Twine(int64_t(accumulate)) + " micro-batches",
+                                "1 or more"));
     require(readGroups());
     require(checkClipping());
     require(checkNames(specs));
@@ -95,7 +95,8 @@ private:
     return success();
   }
 
-  /// Reads the parameter groups, and checks that each names at least one parameter: one that does not is a typing error.
+  /// Reads the parameter groups, and checks that each names at least one parameter: one that does not
+  /// is a typing error.
   LogicalResult readGroups() {
     for (const std::string &text : groups) {
       train::GroupAttr group = parseGroup(forward.getLoc(), text);
@@ -114,9 +115,11 @@ private:
 
   /// Checks the bounds of clipping, where 0 leaves a bound out.
   LogicalResult checkClipping() {
-    for (auto [name, value] : {std::pair<StringRef, double>("--clip-norm", clipNorm), std::pair<StringRef, double>("--clip-value", clipValue)})
+    for (auto [name, value] : {std::pair<StringRef, double>("--clip-norm", clipNorm),
+                               std::pair<StringRef, double>("--clip-value", clipValue)})
       if (!(value >= 0) || std::isinf(value))
-        return emitErrorWithHint(forward.getLoc(), name + " takes a positive number", "leave the option out to train without clipping");
+        return emitErrorWithHint(forward.getLoc(), name + " takes a positive number",
+                                 "leave the option out to train without clipping");
     return success();
   }
 
@@ -151,8 +154,7 @@ private:
     return variable && variable.getRole() == train::Role::buffer;
   }
 
-  /// With several steps, each buffer is updated by the first step whose loss depends on the norm that feeds
-  /// it.
+  /// With several steps, each buffer is updated by the first step whose loss depends on the norm that feeds it.
   void keepOwnBuffers(EntryBuilder &entry, Value loss) {
     BackwardSliceOptions options;
     options.inclusive = true;
@@ -162,8 +164,7 @@ private:
       train::VariableOp variable = variables->lookup(assign.getVariableAttr());
       if (!variable || variable.getRole() != train::Role::buffer)
         continue;
-      bool needed =
-          llvm::any_of(normsBehind(assign.getValue()), [&](Operation *norm) { return slice.contains(norm); });
+      bool needed = llvm::any_of(normsBehind(assign.getValue()), [&](Operation *norm) { return slice.contains(norm); });
       if (needed && claimed.insert(assign.getVariable()).second)
         continue;
       assign.erase();
@@ -188,8 +189,7 @@ private:
           forward.getLoc(), "the network has no parameter: there is nothing to train",
           "`mpc check` lists its tensors; --trainable=REGEX trains initializers wherever they stand");
     if (names.empty())
-      return emitErrorWithHint(forward.getLoc(),
-                               "no parameter matches '" + pattern + "': there is nothing to train",
+      return emitErrorWithHint(forward.getLoc(), "no parameter matches '" + pattern + "': there is nothing to train",
                                "`mpc check` lists what is trained");
     return ArrayAttr::get(&getContext(), names);
   }
@@ -260,8 +260,10 @@ private:
       return failure();
     EvalFormCounts counts = toEvalForm(entry);
     for (graph::BatchNormOp norm : counts.withoutStatistics)
-      emitWarning(norm.getLoc(), "'graph.batch_norm' op has no running statistics: evaluation normalises by the batch").attachNote(norm.getLoc())
-          << "hint: give the norm a running mean and variance that are initializers; without them what is predicted of a sample depends on the others of its batch";
+      emitWarning(norm.getLoc(), "'graph.batch_norm' op has no running statistics: evaluation normalises by the batch")
+              .attachNote(norm.getLoc())
+          << "hint: give the norm a running mean and variance that are initializers; without them what is predicted of "
+             "a sample depends on the others of its batch";
     numNorms += counts.norms;
     numDropouts += counts.dropouts;
     boundLabels(entry, *lossValue);
@@ -298,12 +300,10 @@ private:
         if (llvm::none_of(returned, [&](const auto &output) { return output.first == name; }))
           known = succeeded(emitErrorWithHint(
               entry.loc, "predict has no output '" + name + "'",
-              "it can return " +
-                  llvm::join(llvm::map_range(returned, [](const auto &o) { return o.first; }), ", ")));
+              "it can return " + llvm::join(llvm::map_range(returned, [](const auto &o) { return o.first; }), ", ")));
       if (!known)
         return failure();
-      llvm::erase_if(returned,
-                     [&](const auto &output) { return !llvm::is_contained(outputs, output.first); });
+      llvm::erase_if(returned, [&](const auto &output) { return !llvm::is_contained(outputs, output.first); });
     }
     if (returned.empty())
       return success(); // there is nothing to predict but a loss that has no logits

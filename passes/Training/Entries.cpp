@@ -1,9 +1,9 @@
 #include "passes/Training/Entries.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Train/IR/Ranges.h"
+#include "passes/Training/PerSample.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/Training/PerSample.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -96,8 +96,7 @@ void EntryBuilder::describeLabels(Value labels, const LabelsOf &of) {
 
 std::optional<int64_t> EntryBuilder::batchSize() {
   for (BlockArgument argument : region.getArguments())
-    if (argumentAttributes[argument.getArgNumber()].get(train::kBatchedAttr) &&
-        graph::typeOf(argument).getRank() > 0)
+    if (argumentAttributes[argument.getArgNumber()].get(train::kBatchedAttr) && graph::typeOf(argument).getRank() > 0)
       return graph::shapeOf(argument)[0];
   return std::nullopt;
 }
@@ -181,10 +180,9 @@ train::StepOp EntryBuilder::finishStep(OpBuilder &at, StringRef name, ArrayAttr 
                                        train::OptimizerAttr optimizer, train::ScalerAttr scaler) {
   train::YieldOp::create(builder, loc, values(results));
   prune();
-  auto step =
-      train::StepOp::create(at, loc, name, functionType(), dictionaries(at.getContext(), argumentAttributes),
-                            dictionaries(at.getContext(), results), parameters, optimizer, scaler,
-                            /*groups=*/ArrayAttr(), /*clip_norm=*/FloatAttr(), /*clip_value=*/FloatAttr());
+  auto step = train::StepOp::create(at, loc, name, functionType(), dictionaries(at.getContext(), argumentAttributes),
+                                    dictionaries(at.getContext(), results), parameters, optimizer, scaler,
+                                    /*groups=*/ArrayAttr(), /*clip_norm=*/FloatAttr(), /*clip_value=*/FloatAttr());
   step.getBody().takeBody(region);
   return step;
 }

@@ -21,7 +21,8 @@ struct LabelsOf {
   bool assumed; ///< true if nobody said that they are classes
 };
 
-/// The builder holds a copy of @forward's body that becomes an entry. The copy has no terminator until it is finished; `builder` stands at its end.
+/// The builder holds a copy of @forward's body that becomes an entry. The copy has no terminator until it is finished;
+/// `builder` stands at its end.
 class EntryBuilder {
 public:
   explicit EntryBuilder(mlir::func::FuncOp forward);

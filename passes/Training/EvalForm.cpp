@@ -32,9 +32,11 @@ EvalFormCounts training::toEvalForm(EntryBuilder &entry) {
     assign.erase();
   }
   for (graph::BatchNormOp norm : llvm::make_early_inc_range(entry.block().getOps<graph::BatchNormOp>())) {
-    auto mean = norm->getAttrOfType<FlatSymbolRefAttr>(train::kRunningMeanAttr), variance = norm->getAttrOfType<FlatSymbolRefAttr>(train::kRunningVarianceAttr);
+    auto mean = norm->getAttrOfType<FlatSymbolRefAttr>(train::kRunningMeanAttr),
+         variance = norm->getAttrOfType<FlatSymbolRefAttr>(train::kRunningVarianceAttr);
     // A variable that holds the statistic in another type is not what evaluation normalises by.
-    if (!mean || !variance || assigned.lookup(mean) != norm.getMean().getType() || assigned.lookup(variance) != norm.getVariance().getType()) {
+    if (!mean || !variance || assigned.lookup(mean) != norm.getMean().getType() ||
+        assigned.lookup(variance) != norm.getVariance().getType()) {
       counts.withoutStatistics.push_back(norm);
       continue;
     }
@@ -42,9 +44,8 @@ EvalFormCounts training::toEvalForm(EntryBuilder &entry) {
     Location loc = norm.getLoc();
     Value meanValue = train::ReadOp::create(b, loc, norm.getMean().getType(), mean);
     Value varianceValue = train::ReadOp::create(b, loc, norm.getVariance().getType(), variance);
-    Value y =
-        graph::BatchNormInferenceOp::create(b, loc, norm.getX(), norm.getScale(), norm.getBias(), meanValue,
-                                            varianceValue, norm.getEpsilonAttr(), norm.getAxisAttr());
+    Value y = graph::BatchNormInferenceOp::create(b, loc, norm.getX(), norm.getScale(), norm.getBias(), meanValue,
+                                                  varianceValue, norm.getEpsilonAttr(), norm.getAxisAttr());
     entry.replace(norm.getY(), y);
     entry.replace(norm.getMean(), meanValue);
     entry.replace(norm.getVariance(), varianceValue);

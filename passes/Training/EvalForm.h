@@ -11,7 +11,8 @@ struct EvalFormCounts {
   llvm::SmallVector<graph::BatchNormOp, 0> withoutStatistics; ///< the norms that stay as they are
 };
 
-/// Turns a copy of the forward into evaluation form: batch normalisations take their running statistics, dropouts become the identity, and nothing is assigned.
+/// Turns a copy of the forward into evaluation form: batch normalisations take their running statistics, dropouts
+/// become the identity, and nothing is assigned.
 EvalFormCounts toEvalForm(EntryBuilder &entry);
 
 /// Returns the batch normalisations whose statistics an assigned value is made of.

@@ -9,9 +9,11 @@ using namespace mpc::graph;
 using namespace mpc::training;
 
 LogicalResult training::lossIsNotInferred(Location loc, ArrayRef<std::string> outputs, const Twine &why) {
-  std::string names = llvm::join(llvm::map_range(outputs, [](const std::string &name) { return "'" + name + "'"; }), ", ");
-  return emitErrorWithHint(loc, "the network has no scalar float output that could be the loss, and none can be inferred: " + why,
-                           "say what is trained: --loss=" + nameLosses() + "; the outputs are " + names);
+  std::string names =
+      llvm::join(llvm::map_range(outputs, [](const std::string &name) { return "'" + name + "'"; }), ", ");
+  return emitErrorWithHint(
+      loc, "the network has no scalar float output that could be the loss, and none can be inferred: " + why,
+      "say what is trained: --loss=" + nameLosses() + "; the outputs are " + names);
 }
 static LogicalResult notInferred(const EntryBuilder &entry, const Twine &why) {
   SmallVector<std::string> names;
@@ -64,7 +66,8 @@ FailureOr<InferredLoss> training::inferLoss(EntryBuilder &entry) {
   inferred.labels = labelsName(entry);
   LossSpec &spec = inferred.spec;
   spec.form = llvm::find_if(lossForms(), [](const LossForm &form) { return form.name == "softmax_cross_entropy"; });
-  spec.assumed = "--loss=softmax_cross_entropy:" + name + ":" + inferred.labels + ": the only float output is taken for scores";
+  spec.assumed =
+      "--loss=softmax_cross_entropy:" + name + ":" + inferred.labels + ": the only float output is taken for scores";
   int64_t axis = rank - 1;
   Value scores = value;
   Value made = stripViews(value);
@@ -78,10 +81,13 @@ FailureOr<InferredLoss> training::inferLoss(EntryBuilder &entry) {
     scores = op->getOperand(0);
     axis = *probabilities.getClassAxis();
     spec.axis = axis;
-    spec.assumed = "--loss: softmax cross entropy on the input of the " + onnxName(op) + " that makes '" + name + "', the only float output";
+    spec.assumed = "--loss: softmax cross entropy on the input of the " + onnxName(op) + " that makes '" + name +
+                   "', the only float output";
   }
   if (axis == 0 || shapeOf(value)[axis] < 2)
-    return notInferred(entry, output + " has " + (axis == 0 ? Twine("its classes where the batch is") : Twine("fewer than two classes")));
+    return notInferred(entry,
+                       output + " has " +
+                           (axis == 0 ? Twine("its classes where the batch is") : Twine("fewer than two classes")));
   inferred.prediction = {name, castTo(entry.builder, entry.loc, scores, entry.builder.getF32Type())};
   return inferred;
 }

@@ -12,8 +12,9 @@ struct InferredLoss {
   LossSpec spec;
 };
 
-/// Infers softmax cross entropy for a network whose only float output may be scores of classes: it has rank 2 or 3 and at least two classes, and is not made
-/// by Sigmoid, Tanh, Relu or Clip. Behind a Softmax or LogSoftmax its input is taken. Anything else is an error that says why, and lists what --loss can be.
+/// Infers softmax cross entropy for a network whose only float output may be scores of classes: it has rank 2 or 3 and
+/// at least two classes, and is not made by Sigmoid, Tanh, Relu or Clip. Behind a Softmax or LogSoftmax its input is
+/// taken. Anything else is an error that says why, and lists what --loss can be.
 mlir::FailureOr<InferredLoss> inferLoss(EntryBuilder &entry);
 
 /// Returns the ONNX name of an activation, such as LogSoftmax of graph.log_softmax.

@@ -32,10 +32,12 @@ static Value classWeights(const GraphBuilder &b, const LossSpec &spec) {
 
 /// With p = log_softmax(x), label l, e = label_smoothing and C classes, this is torch's cross_entropy: label i costs
 ///   (1 - e) w_l (-p_l) + e/C sum_c w_c (-p_c),
-/// and nothing where l is the ignored one; the mean divides the sum by the sum of w_l over the labels that are not ignored.
+/// and nothing where l is the ignored one; the mean divides the sum by the sum of w_l over the labels that
+/// are not ignored.
 static Value smoothedCrossEntropy(const GraphBuilder &b, Value logits, Value labels, const LossSpec &spec) {
   Value p = b.create<LogSoftmaxOp>(logits, /*axis=*/1), weights = classWeights(b, spec);
-  Value hard = b.create<NllLossOp>(p, labels, weights, LossReduction::none, b.builder.getI64IntegerAttr(spec.ignoreIndex));
+  Value hard =
+      b.create<NllLossOp>(p, labels, weights, LossReduction::none, b.builder.getI64IntegerAttr(spec.ignoreIndex));
   Value each = p;
   if (weights) {
     Shape perClass(typeOf(p).getRank() - 1, 1); // broadcasting aligns the last dimensions
@@ -57,10 +59,12 @@ static Value smoothedCrossEntropy(const GraphBuilder &b, Value logits, Value lab
 static Value softmaxCrossEntropy(const GraphBuilder &b, Value logits, Value labels, const LossSpec &spec) {
   if (spec.labelSmoothing > 0)
     return smoothedCrossEntropy(b, logits, labels, spec);
-  return b.create<SoftmaxCrossEntropyOp>(logits, labels, classWeights(b, spec), spec.reduction, b.builder.getI64IntegerAttr(spec.ignoreIndex));
+  return b.create<SoftmaxCrossEntropyOp>(logits, labels, classWeights(b, spec), spec.reduction,
+                                         b.builder.getI64IntegerAttr(spec.ignoreIndex));
 }
 static Value nll(const GraphBuilder &b, Value logProbabilities, Value labels, const LossSpec &spec) {
-  return b.create<NllLossOp>(logProbabilities, labels, classWeights(b, spec), spec.reduction, b.builder.getI64IntegerAttr(spec.ignoreIndex));
+  return b.create<NllLossOp>(logProbabilities, labels, classWeights(b, spec), spec.reduction,
+                             b.builder.getI64IntegerAttr(spec.ignoreIndex));
 }
 /// The loss of an element is (p - t)^2.
 static Value mse(const GraphBuilder &b, Value p, Value t, const LossSpec &spec) {
@@ -70,7 +74,8 @@ static Value mse(const GraphBuilder &b, Value p, Value t, const LossSpec &spec) 
 static Value l1(const GraphBuilder &b, Value p, Value t, const LossSpec &spec) {
   return reduced(b, b.abs(b.sub(p, t)), spec);
 }
-/// The loss of an element is a^2/2 where a = |p - t| < 1, and a - 1/2 elsewhere (torch smooth_l1_loss, beta = 1): with c = min(a, 1) it is c*(a - c/2).
+/// The loss of an element is a^2/2 where a = |p - t| < 1, and a - 1/2 elsewhere (torch smooth_l1_loss, beta = 1): with
+/// c = min(a, 1) it is c*(a - c/2).
 static Value smoothL1(const GraphBuilder &b, Value p, Value t, const LossSpec &spec) {
   Value a = b.abs(b.sub(p, t)), c = b.clip(a, 0, 1);
   return reduced(b, b.mul(c, b.sub(a, b.mul(c, 0.5))), spec);
@@ -87,7 +92,8 @@ static constexpr StringLiteral elementOptions[] = {"reduction"};
 
 ArrayRef<LossForm> training::lossForms() {
   static constexpr LossForm forms[] = {
-      {"softmax_cross_entropy", "LOGITS", "LABELS", true, OwnActivation::OverClasses, entropyOptions, softmaxCrossEntropy},
+      {"softmax_cross_entropy", "LOGITS", "LABELS", true, OwnActivation::OverClasses, entropyOptions,
+       softmaxCrossEntropy},
       {"nll", "LOG_PROBABILITIES", "LABELS", true, OwnActivation::None, nllOptions, nll},
       {"mse", "PREDICTION", "TARGET", false, OwnActivation::None, elementOptions, mse},
       {"l1", "PREDICTION", "TARGET", false, OwnActivation::None, elementOptions, l1},
@@ -102,8 +108,8 @@ ArrayRef<LossForm> training::lossForms() {
 static bool isScalarFloat(Value v) { return typeOf(v).getNumElements() == 1 && isFloat(v); }
 
 static std::string outputNames(const EntryBuilder &entry) {
-  return llvm::join(
-      llvm::map_range(entry.outputs(), [](const auto &output) { return "'" + output.first + "'"; }), ", ");
+  return llvm::join(llvm::map_range(entry.outputs(), [](const auto &output) { return "'" + output.first + "'"; }),
+                    ", ");
 }
 
 static LogicalResult noOutput(Location loc, StringRef name, StringRef outputs) {
@@ -130,7 +136,9 @@ std::string training::lossOutput(EntryBuilder &entry, StringRef spec) {
   if (spec.consume_front("output:"))
     return spec.str();
   // A tensor of shape [1] may hold one number for each sample of a batch of one.
-  auto isLoss = [&](Value v) { return isScalarFloat(v) && (typeOf(v).getRank() == 0 || (typeOf(v).getRank() == 1 && entry.batchSize() != 1)); };
+  auto isLoss = [&](Value v) {
+    return isScalarFloat(v) && (typeOf(v).getRank() == 0 || (typeOf(v).getRank() == 1 && entry.batchSize() != 1));
+  };
   if (spec.empty())
     for (const auto &[name, value] : entry.outputs())
       if (isLoss(value))
@@ -204,7 +212,8 @@ FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef text) {
                              "a loss compares float predictions with a target");
   Value scores = scoresOf(*spec, v);
   if (scores != v)
-    entry.assume("--loss=" + text.str() + ": takes the input of the " + onnxName(stripViews(v).getDefiningOp()) + " that makes '" + name.str() + "', for it has one of its own");
+    entry.assume("--loss=" + text.str() + ": takes the input of the " + onnxName(stripViews(v).getDefiningOp()) +
+                 " that makes '" + name.str() + "', for it has one of its own");
   return buildLoss(entry, loc, {name.str(), castTo(b, loc, scores, b.getF32Type())}, target, *spec);
 }
 
@@ -237,6 +246,8 @@ LogicalResult training::checkLossNames(Location loc, StringRef text, ArrayRef<St
   if (floats.size() != 1)
     return lossIsNotInferred(loc, names, Twine(floats.size()) + " outputs are float tensors, and one is needed");
   if (size_t rank = floats[0]->shape->size(); rank != 2 && rank != 3)
-    return lossIsNotInferred(loc, names, "output '" + floats[0]->name + "' is of rank " + Twine(rank) + ", and scores of classes are of rank 2 or 3");
+    return lossIsNotInferred(loc, names,
+                             "output '" + floats[0]->name + "' is of rank " + Twine(rank) +
+                                 ", and scores of classes are of rank 2 or 3");
   return success();
 }

@@ -61,7 +61,9 @@ static const LossOption &optionNamed(StringRef name) {
 
 //===-- The grammar -----------------------------------------------------------------===//
 
-static std::string describeNames(const LossForm &form) { return (Twine(form.name) + ":" + form.prediction + ":" + form.target).str(); }
+static std::string describeNames(const LossForm &form) {
+  return (Twine(form.name) + ":" + form.prediction + ":" + form.target).str();
+}
 
 static std::string describe(const LossForm &form) {
   std::string text = describeNames(form);
@@ -100,7 +102,8 @@ FailureOr<LossSpec> training::parseLossSpec(Location loc, StringRef text) {
   ArrayRef<LossForm> forms = lossForms();
   const LossForm *form = llvm::find_if(forms, [&](const LossForm &f) { return f.name == formName; });
   if (formName == "output")
-    return emitErrorWithHint(loc, "loss '" + text + "' names no output", "write output:NAME, the output of the network that is its loss");
+    return emitErrorWithHint(loc, "loss '" + text + "' names no output",
+                             "write output:NAME, the output of the network that is its loss");
   if (form == forms.end())
     return emitErrorWithHint(loc, "there is no loss '" + formName + "'", "the losses are " + nameLosses());
   LossSpec spec;

@@ -20,7 +20,8 @@ namespace mpc::training {
 
 struct LossSpec;
 
-/// The activation that a loss applies to its prediction itself. Where the network ends in such an activation (ProbabilityOpInterface), the loss takes its operand.
+/// The activation that a loss applies to its prediction itself. Where the network ends in such an activation
+/// (ProbabilityOpInterface), the loss takes its operand.
 enum class OwnActivation {
   None,
   OverClasses, ///< a softmax
@@ -30,7 +31,8 @@ enum class OwnActivation {
 /// Each row of the table is one form.
 struct LossForm {
   llvm::StringLiteral name, prediction, target;
-  /// True if the target is integer labels [N, d...] of scores, which have one more dimension, that of the classes; false if it is a tensor like the prediction.
+  /// True if the target is integer labels [N, d...] of scores, which have one more dimension, that of the classes;
+  /// false if it is a tensor like the prediction.
   bool labels;
   OwnActivation activation;
   llvm::ArrayRef<llvm::StringLiteral> options;
@@ -41,9 +43,9 @@ struct LossForm {
 /// The defaults are those of torch.nn.CrossEntropyLoss.
 struct LossSpec {
   const LossForm *form = nullptr;
-  std::string names; ///< PREDICTION:TARGET
+  std::string names;           ///< PREDICTION:TARGET
   std::optional<int64_t> axis; ///< the dimension of the classes; may count from the end
-  int64_t ignoreIndex = -100; ///< the label whose samples are ignored
+  int64_t ignoreIndex = -100;  ///< the label whose samples are ignored
   double labelSmoothing = 0;
   llvm::SmallVector<double> weight; ///< one number for each class; empty means 1 each
   graph::LossReduction reduction = graph::LossReduction::mean;

@@ -72,10 +72,11 @@ LogicalResult LabelFinder::chooseAxis() {
     axis = *spec.axis < 0 ? *spec.axis + rank : *spec.axis;
     if (axis >= 1 && axis < rank)
       return success();
-    return emitErrorWithHint(entry.loc, "axis=" + Twine(*spec.axis) + " is no dimension of classes of " + scores(),
-                             (rank == 2 ? Twine("leave it out: dimension 1 is the only one")
-                                        : "write a number from 1 to " + Twine(rank - 1) + ", or from the end, -1 to " + Twine(1 - rank)) +
-                                 "; dimension 0 counts the samples");
+    return emitErrorWithHint(
+        entry.loc, "axis=" + Twine(*spec.axis) + " is no dimension of classes of " + scores(),
+        (rank == 2 ? Twine("leave it out: dimension 1 is the only one")
+                   : "write a number from 1 to " + Twine(rank - 1) + ", or from the end, -1 to " + Twine(1 - rank)) +
+            "; dimension 0 counts the samples");
   }
   axis = rank == 3 ? 2 : 1;
   if (rank == 2 || !labels)
@@ -114,8 +115,8 @@ void LabelFinder::note() {
   if (spec.assumed.empty() && !chose)
     return;
   std::string line = spec.assumed.empty() ? written(axis) : spec.assumed;
-  line += ": the classes are dimension " + std::to_string(axis) + " of " + scores() + ", the labels '" + name.str() + "' are " +
-          text(without(shape, axis));
+  line += ": the classes are dimension " + std::to_string(axis) + " of " + scores() + ", the labels '" + name.str() +
+          "' are " + text(without(shape, axis));
   entry.assume(line);
 }
 
@@ -142,7 +143,8 @@ FailureOr<Labelled> LabelFinder::find() {
   if (!labels) {
     for (const auto &[output, value] : entry.outputs())
       if (output == name)
-        return emitErrorWithHint(entry.loc, "labels '" + name + "' are an output of the network", "name an input, or a new one for the labels: labels");
+        return emitErrorWithHint(entry.loc, "labels '" + name + "' are an output of the network",
+                                 "name an input, or a new one for the labels: labels");
     bool batched = entry.batchSize() == shape[0];
     labels = entry.addArgument(name, RankedTensorType::get(without(shape, axis), b.getI64Type()), batched);
   } else if (failed(checkLabels())) {
@@ -150,8 +152,8 @@ FailureOr<Labelled> LabelFinder::find() {
   }
   if (int64_t classes = shape[axis]; !spec.weight.empty() && int64_t(spec.weight.size()) != classes)
     return emitErrorWithHint(entry.loc,
-                             "weight has " + Twine(spec.weight.size()) + " numbers, but " + scores() + " has " + Twine(classes) +
-                                 " classes along dimension " + Twine(axis),
+                             "weight has " + Twine(spec.weight.size()) + " numbers, but " + scores() + " has " +
+                                 Twine(classes) + " classes along dimension " + Twine(axis),
                              "give a weight for each class");
   note();
   entry.boundLabels(labels, shape[axis], spec.ignoreIndex);
@@ -174,8 +176,8 @@ FailureOr<Value> training::targetFor(EntryBuilder &entry, StringRef name, const 
   if (!target)
     target = entry.addArgument(name, type, type.getRank() > 0 && entry.batchSize() == type.getDimSize(0));
   if (shapeOf(target) != type.getShape())
-    return emitErrorWithHint(entry.loc,
-                             "input '" + name + "' is " + text(target.getType()) + ", but the target should be " + text(type),
-                             "name another input; a name that is not taken adds one");
+    return emitErrorWithHint(
+        entry.loc, "input '" + name + "' is " + text(target.getType()) + ", but the target should be " + text(type),
+        "name another input; a name that is not taken adds one");
   return castTo(entry.builder, entry.loc, target, entry.builder.getF32Type());
 }

@@ -1,6 +1,7 @@
 //===- LossTargets.h - what a loss compares a prediction with --------------------===//
 //
-// The target is a data input of the entry: one that the network has, or a new one. For labels this file also decides where the classes lie.
+// The target is a data input of the entry: one that the network has, or a new one. For labels this file also decides
+// where the classes lie.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_TRAINING_LOSSTARGETS_H
@@ -12,7 +13,7 @@ namespace mpc::training {
 
 /// This is a network's output as the loss takes it.
 struct Prediction {
-  std::string name; ///< the name that the user knows
+  std::string name;  ///< the name that the user knows
   mlir::Value value; ///< fp32
 };
 
@@ -21,10 +22,11 @@ struct Labelled {
   mlir::Value scores, labels;
 };
 
-/// Returns the scores and labels of a prediction [N, ...] whose classes lie along one of its dimensions. The labels are the data
-/// input `name`, whose shape is the prediction's without that dimension. The spec says which dimension it is, or else the shape of
-/// an input of the network, or else the rank: rank 2 and pictures (4 and more) have it behind the batch, sequences (3) at the end.
-/// A choice that the user did not make is noted as an assumption. Scores and labels come back with the classes at dimension 1.
+/// Returns the scores and labels of a prediction [N, ...] whose classes lie along one of its dimensions. The labels are
+/// the data input `name`, whose shape is the prediction's without that dimension. The spec says which dimension it is,
+/// or else the shape of an input of the network, or else the rank: rank 2 and pictures (4 and more) have it behind the
+/// batch, sequences (3) at the end. A choice that the user did not make is noted as an assumption. Scores and labels
+/// come back with the classes at dimension 1.
 mlir::FailureOr<Labelled> labelsFor(EntryBuilder &entry, llvm::StringRef name, const Prediction &prediction,
                                     const LossSpec &spec);
 

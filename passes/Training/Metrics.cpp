@@ -39,8 +39,9 @@ static std::optional<int64_t> classAxis(ArrayRef<int64_t> logits, RankedTensorTy
   return matching([&](const Shape &rest) { return ShapedType::getNumElements(rest) == labels.getNumElements(); });
 }
 
-/// Returns the logits of a classification in the shape of its labels' input: rows [N*T, C] of labels [N, T...] become [N,
-/// T..., C], so that tokens and pixels are counted in their samples. The result is nullopt where the labels are no input.
+/// Returns the logits of a classification in the shape of its labels' input: rows [N*T, C] of labels [N, T...]
+/// become [N, T..., C], so that tokens and pixels are counted in their samples. The result is nullopt where the
+/// labels are no input.
 static std::optional<Scores> scoresOf(EntryBuilder &entry, const Classification &classification) {
   if (!classification.logits)
     return std::nullopt;
@@ -83,7 +84,10 @@ FailureOr<ArrayAttr> training::addMetrics(EntryBuilder &entry, ArrayRef<std::str
     if (!entry.hasResult(logitsName))
       entry.addResult(scores.logits, "output", logitsName);
     NamedAttrList metric;
-    for (auto [key, value] : {std::pair<StringRef, StringRef>("name", "accuracy"), {"kind", "accuracy"}, {"logits", logitsName}, {"labels", labelsName}})
+    for (auto [key, value] : {std::pair<StringRef, StringRef>("name", "accuracy"),
+                              {"kind", "accuracy"},
+                              {"logits", logitsName},
+                              {"labels", labelsName}})
       metric.set(key, b.getStringAttr(value));
     metric.set("axis", b.getI64IntegerAttr(scores.axis));
     if (scores.ignored)
@@ -103,8 +107,7 @@ FailureOr<ArrayAttr> training::addMetrics(EntryBuilder &entry, ArrayRef<std::str
     Value labels = entry.argument(parts[2]);
     if (!logits || !labels)
       return emitErrorWithHint(
-          entry.loc,
-          "metric '" + text + "': " + (logits ? "no input '" + parts[2] : "no output '" + parts[1]) + "'",
+          entry.loc, "metric '" + text + "': " + (logits ? "no input '" + parts[2] : "no output '" + parts[1]) + "'",
           "name an output of the network and an input with its labels");
     // Where two dimensions fit, the dimension of the loss is taken.
     bool ofTheLoss = own && own->logits == logits;
@@ -116,11 +119,13 @@ FailureOr<ArrayAttr> training::addMetrics(EntryBuilder &entry, ArrayRef<std::str
                                "labels have the shape of the logits without the dimension of the classes");
     }
     // A network that computes its loss itself may take float labels and make integers of them.
-    if (!isa<IntegerType>(elementOf(labels)) && !(classification.labels && stripViews(classification.labels) == labels)) {
+    if (!isa<IntegerType>(elementOf(labels)) &&
+        !(classification.labels && stripViews(classification.labels) == labels)) {
       std::string type;
       llvm::raw_string_ostream(type) << labels.getType();
-      return emitErrorWithHint(entry.loc, "metric '" + text + "': the labels '" + parts[2] + "' are " + type + ", but a class is an integer",
-                               "name an input of integers; accuracy is for classifications only");
+      return emitErrorWithHint(
+          entry.loc, "metric '" + text + "': the labels '" + parts[2] + "' are " + type + ", but a class is an integer",
+          "name an input of integers; accuracy is for classifications only");
     }
     entry.keepArgument(labels);
     add({logits, *axis, ofTheLoss ? own->ignored : std::nullopt}, parts[1], parts[2]);

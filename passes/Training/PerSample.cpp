@@ -14,8 +14,7 @@ static bool mayDepend(OpOperand &operand, OpResult result) {
   return !indexed || indexed.dependsOn(operand, result);
 }
 
-PerSample::PerSample(Block &block, int64_t samples, function_ref<bool(BlockArgument)> batched)
-    : samples(samples) {
+PerSample::PerSample(Block &block, int64_t samples, function_ref<bool(BlockArgument)> batched) : samples(samples) {
   for (BlockArgument argument : block.getArguments())
     if (batched(argument) && typeOf(argument).getRank() > 0 && samples > 0)
       positions[argument] = {{0, shapeOf(argument)[0] / samples}};
@@ -54,10 +53,10 @@ static int64_t product(ArrayRef<int64_t> extents) {
   return all;
 }
 
-/// In row-major order element l belongs to sample l / S % samples, where S = inner * (number of elements in one index of dim). Let one index of
-/// dimension e have R elements. Then index i of e belongs to sample i / (S/R) % samples, if R divides S, and samples * S/R divides the extent of e.
-PerSample::Positions PerSample::throughReshape(Position at, ArrayRef<int64_t> from,
-                                               ArrayRef<int64_t> to) const {
+/// In row-major order element l belongs to sample l / S % samples, where S = inner * (number of elements in one index
+/// of dim). Let one index of dimension e have R elements. Then index i of e belongs to sample i / (S/R) % samples, if R
+/// divides S, and samples * S/R divides the extent of e.
+PerSample::Positions PerSample::throughReshape(Position at, ArrayRef<int64_t> from, ArrayRef<int64_t> to) const {
   Positions found;
   int64_t stride = at.inner * product(from.drop_front(at.dim + 1));
   for (int64_t e = 0, rank = int64_t(to.size()); e < rank && stride > 0; ++e) {

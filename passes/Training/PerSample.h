@@ -7,11 +7,13 @@
 
 namespace mpc::training {
 
-/// Follows the samples of a batch through a block. An op that it does not know, or that lets one sample decide what
-/// another one gets, ends the search: a claim that `leads` makes is certain, but it may also be true where it is not made.
+/// Follows the samples of a batch through a block. An op that it does not know, or that lets one sample decide
+/// what another one gets, ends the search: a claim that `leads` makes is certain, but it may also be true
+/// where it is not made.
 class PerSample {
 public:
-  /// `batched(argument)` says that the argument's leading dimension counts `samples` samples; the other arguments are the same for every batch.
+  /// `batched(argument)` says that the argument's leading dimension counts `samples` samples; the other arguments are
+  /// the same for every batch.
   PerSample(mlir::Block &block, int64_t samples, llvm::function_ref<bool(mlir::BlockArgument)> batched);
 
   /// Returns whether v is [samples*k, ...] and sample i alone, of all samples, decides v[i*k] to v[i*k + k - 1].
@@ -25,7 +27,8 @@ private:
     int64_t dim, inner;
     bool operator==(const Position &) const = default;
   };
-  /// These are all positions that are right. There is one, except in a batch of one sample, where every reading of a reshape is right.
+  /// These are all positions that are right. There is one, except in a batch of one sample, where every reading of a
+  /// reshape is right.
   using Positions = llvm::SmallVector<Position, 2>;
 
   Positions throughReshape(Position at, llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to) const;

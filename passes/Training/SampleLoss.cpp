@@ -17,7 +17,8 @@ struct LossTree {
 } // namespace
 
 /// Collects the classification losses among the terms and factors that make each element of x.
-static void collectClassifiers(Value x, llvm::SmallSetVector<Operation *, 2> &found, llvm::SmallPtrSetImpl<Operation *> &seen) {
+static void collectClassifiers(Value x, llvm::SmallSetVector<Operation *, 2> &found,
+                               llvm::SmallPtrSetImpl<Operation *> &seen) {
   Operation *op = stripViews(x).getDefiningOp();
   if (!op || !seen.insert(op).second)
     return;
@@ -37,7 +38,8 @@ static Value summed(Value x) {
 static LossTree parseLoss(Value loss) {
   LossTree tree;
   Operation *op = stripViews(loss).getDefiningOp();
-  if (auto classifier = dyn_cast_or_null<ClassificationLossOpInterface>(op); classifier && classifier.getReduction() != LossReduction::none) {
+  if (auto classifier = dyn_cast_or_null<ClassificationLossOpInterface>(op);
+      classifier && classifier.getReduction() != LossReduction::none) {
     tree.classifier = classifier;
     tree.reduction = classifier.getReduction();
     return tree;
@@ -131,9 +133,8 @@ std::optional<SampleLoss> training::splitLoss(EntryBuilder &entry, Value loss) {
   if (!split.weights) {
     // A mean counts its elements; a sum is the loss of one batch.
     Value counted = tree.elements ? tree.elements : tree.classifier.getLabels();
-    double weight = tree.reduction == LossReduction::mean
-                        ? double(typeOf(counted).getNumElements()) / double(*samples)
-                        : 1.0 / double(*samples);
+    double weight = tree.reduction == LossReduction::mean ? double(typeOf(counted).getNumElements()) / double(*samples)
+                                                          : 1.0 / double(*samples);
     split.weights = b.splat(RankedTensorType::get({*samples}, b.builder.getF32Type()), weight);
   }
   return split;

@@ -16,14 +16,17 @@ struct Classification {
 };
 Classification findClassification(mlir::Value loss);
 
-/// Returns the f32 weight of each label, in the shape of the labels: weights[label], or 1 without weights, and 0 where the label is the ignored one.
-mlir::Value labelWeights(const graph::GraphBuilder &b, mlir::Value labels, mlir::Value weights, std::optional<int64_t> ignored);
+/// Returns the f32 weight of each label, in the shape of the labels: weights[label], or 1 without weights, and 0 where
+/// the label is the ignored one.
+mlir::Value labelWeights(const graph::GraphBuilder &b, mlir::Value labels, mlir::Value weights,
+                         std::optional<int64_t> ignored);
 
 /// These are two [N] f32 tensors with loss = sum(losses)/sum(weights), where sample i alone decides element i.
 struct SampleLoss {
   mlir::Value losses, weights;
 };
-/// Splits a loss that is a mean or a sum over samples; the result is nullopt when the loss is not recognised as one. The ops are built at the entry's end.
+/// Splits a loss that is a mean or a sum over samples; the result is nullopt when the loss is not recognised as one.
+/// The ops are built at the entry's end.
 std::optional<SampleLoss> splitLoss(EntryBuilder &entry, mlir::Value loss);
 
 } // namespace mpc::training

@@ -12,9 +12,8 @@ FailureOr<StepSpec> training::parseStepSpec(Location loc, StringRef text, const 
   text.split(segments, ':');
   spec.name = segments.front().str();
   auto fail = [&](const Twine &message) {
-    return emitErrorWithHint(
-        loc, "step '" + text + "': " + message,
-        "write NAME:loss=FORM:A:B:params=REGEX:optimizer=NAME,lr=0.1 (all but the name optional)");
+    return emitErrorWithHint(loc, "step '" + text + "': " + message,
+                             "write NAME:loss=FORM:A:B:params=REGEX:optimizer=NAME,lr=0.1 (all but the name optional)");
   };
   if (spec.name.empty() || StringRef(spec.name).contains('='))
     return fail("no name in front");
@@ -93,7 +92,9 @@ train::ScalerAttr training::parseScaler(Location loc, StringRef text) {
 train::GroupAttr training::parseGroup(Location loc, StringRef text) {
   auto [match, rest] = text.rsplit(':');
   if (match.empty() || rest.empty())
-    return (void)emitErrorWithHint(loc, "'" + text + "' is not a parameter group", "write REGEX:lr=FACTOR,weight_decay=VALUE"), train::GroupAttr();
+    return (void)emitErrorWithHint(loc, "'" + text + "' is not a parameter group",
+                                   "write REGEX:lr=FACTOR,weight_decay=VALUE"),
+           train::GroupAttr();
   auto pairs = parsePairs(loc, rest);
   if (failed(pairs))
     return {};
@@ -101,6 +102,7 @@ train::GroupAttr training::parseGroup(Location loc, StringRef text) {
   for (auto [key, value] : *pairs)
     numbers.emplace_back(key == "wd" ? "weight_decay" : key, parseNumber(value)); // `wd` is short for `weight_decay`
   if (llvm::count(llvm::make_first_range(numbers), "weight_decay") > 1)
-    return (void)emitErrorWithHint(loc, "'weight_decay' is given twice", "keep one of wd and weight_decay"), train::GroupAttr();
+    return (void)emitErrorWithHint(loc, "'weight_decay' is given twice", "keep one of wd and weight_decay"),
+           train::GroupAttr();
   return train::GroupAttr::fromNumbers([&] { return emitError(loc); }, loc.getContext(), match, numbers);
 }

@@ -14,8 +14,9 @@ struct StepSpec {
 /// known `key=` belongs to the value before it, so that loss forms keep their colons.
 mlir::FailureOr<StepSpec> parseStepSpec(mlir::Location loc, llvm::StringRef text, const StepSpec &base);
 
-// This is the only place that reads what a user wrote about optimizers, loss scalers and parameter groups. The functions report mistakes with a hint at `loc`
-// and return null then; the attributes know which keys there are and what their values may be.
+// This is the only place that reads what a user wrote about optimizers, loss scalers and parameter groups. The
+// functions report mistakes with a hint at `loc` and return null then; the attributes know which keys there are and
+// what their values may be.
 
 /// Parses `NAME,hyperparameter=value,...`. A value is a number, true or false; `betas=0.9/0.999` gives beta1 and beta2.
 train::OptimizerAttr parseOptimizer(mlir::Location loc, llvm::StringRef text);

@@ -15,8 +15,7 @@ Arena::Arena(int64_t bytes) : bytes_(bytes) {
   mapping_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping_ == MAP_FAILED) {
     mapping_ = nullptr;
-    fail("", concat("cannot allocate the arena of ", bytes, " bytes"),
-         "compile the model with a smaller --batch");
+    fail("", concat("cannot allocate the arena of ", bytes, " bytes"), "compile the model with a smaller --batch");
   }
   uintptr_t base = reinterpret_cast<uintptr_t>(mapping_);
   if (huge) {

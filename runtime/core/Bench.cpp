@@ -26,9 +26,7 @@ double BenchResult::median() const {
   return n == 0 ? 0 : (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
 
-double BenchResult::minimum() const {
-  return seconds.empty() ? 0 : *std::min_element(seconds.begin(), seconds.end());
-}
+double BenchResult::minimum() const { return seconds.empty() ? 0 : *std::min_element(seconds.begin(), seconds.end()); }
 
 int64_t residentBytes() {
   long pages = 0, resident = 0;
@@ -53,8 +51,8 @@ static Tensor madeUp(const Port &port) {
   return tensor;
 }
 
-/// Like training, the benchmark starts steps before the reports of earlier ones have arrived, and times the steps by the arrival of their reports. While we
-/// prepare a step, the device still has two to work on.
+/// Like training, the benchmark starts steps before the reports of earlier ones have arrived, and times the steps by
+/// the arrival of their reports. While we prepare a step, the device still has two to work on.
 static constexpr size_t kBehind = 3;
 
 BenchResult bench(Session &session, const BenchOptions &options) {
@@ -65,8 +63,7 @@ BenchResult bench(Session &session, const BenchOptions &options) {
     inputsOf.emplace_back();
     for (const Port &port : entry->inputs) {
       Tensor logical = madeUp(port), stored(port.dtype, port.shape);
-      Transpose(port.shape, port.permutation)
-          .toStored(logical.bytes.data(), stored.bytes.data(), sizeOf(port.dtype));
+      Transpose(port.shape, port.permutation).toStored(logical.bytes.data(), stored.bytes.data(), sizeOf(port.dtype));
       inputsOf.back().push_back({&port, std::move(stored)});
     }
   }
@@ -114,18 +111,17 @@ BenchResult bench(Session &session, const BenchOptions &options) {
   return result;
 }
 
-std::string describeBench(const Session &session, const BenchResult &result, int64_t residentBefore,
-                          bool json) {
+std::string describeBench(const Session &session, const BenchResult &result, int64_t residentBefore, bool json) {
   int64_t planned = session.plan().peakBytes, grown = result.residentBytes - residentBefore;
   double rate = double(session.manifest().batch) / result.median();
   if (json) {
     mpc::rt::json out = {{"steps", result.seconds.size()},
-                                  {"median_ms", result.median() * 1e3},
-                                  {"min_ms", result.minimum() * 1e3},
-                                  {"samples_per_s", rate},
-                                  {"planned_bytes", planned},
-                                  {"resident_growth_bytes", grown},
-                                  {"loss", result.loss}};
+                         {"median_ms", result.median() * 1e3},
+                         {"min_ms", result.minimum() * 1e3},
+                         {"samples_per_s", rate},
+                         {"planned_bytes", planned},
+                         {"resident_growth_bytes", grown},
+                         {"loss", result.loss}};
     for (const LaunchTime &launch : result.launches)
       appendTo(out, "launches",
                {{"entry", launch.entry},

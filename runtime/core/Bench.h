@@ -38,7 +38,6 @@ int64_t residentBytes();
 BenchResult bench(Session &session, const BenchOptions &options);
 
 /// Returns text for people, or one JSON object. `residentBefore`: residentBytes() before the session was made.
-std::string describeBench(const Session &session, const BenchResult &result, int64_t residentBefore,
-                          bool json);
+std::string describeBench(const Session &session, const BenchResult &result, int64_t residentBefore, bool json);
 
 } // namespace mpc::rt

@@ -1,4 +1,5 @@
-// A device executes a plan: it holds the arena, in whichever memory that lies, and runs the launches of the plan's entries.
+// A device executes a plan: it holds the arena, in whichever memory that lies, and runs the launches of
+// the plan's entries.
 #pragma once
 
 #include "runtime/core/Program.h"
@@ -32,8 +33,8 @@ struct ArenaRange {
 class Snapshots {
 public:
   virtual ~Snapshots() = default;
-  /// Copies the ranges into a slot, with the values that they have after all runs and writes so far. It neither waits for
-  /// the device nor allocates.
+  /// Copies the ranges into a slot, with the values that they have after all runs and writes so far. It neither waits
+  /// for the device nor allocates.
   virtual void take(size_t slot) = 0;
   /// Returns a range as a slot holds it; waits until the copy is done.
   virtual const std::byte *range(size_t slot, size_t index) = 0;

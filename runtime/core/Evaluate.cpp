@@ -27,8 +27,8 @@ std::string Evaluation::lossText(const std::string &name, const std::string &sep
 
 Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress) {
   const Entry &entry = session.entryOfKind("eval");
-  const Port *sampleLoss = entry.outputOfRole("sample_loss"),
-             *sampleWeight = entry.outputOfRole("sample_weight"), *batchLoss = entry.outputOfRole("loss");
+  const Port *sampleLoss = entry.outputOfRole("sample_loss"), *sampleWeight = entry.outputOfRole("sample_weight"),
+             *batchLoss = entry.outputOfRole("loss");
   std::deque<Accuracy> accuracies;
   std::vector<std::vector<std::byte>> labels;
   for (const Metric &metric : session.manifest().metrics)
@@ -50,8 +50,7 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
     session.run(entry);
     if (sampleLoss) {
       lossSum += sumOf(session, *sampleLoss, batch->count, data.batch());
-      weightSum +=
-          sampleWeight ? sumOf(session, *sampleWeight, batch->count, data.batch()) : double(batch->count);
+      weightSum += sampleWeight ? sumOf(session, *sampleWeight, batch->count, data.batch()) : double(batch->count);
       result.lossSamples += batch->count;
     } else if (batchLoss && batch->count == data.batch()) {
       lossSum += session.readScalar(*batchLoss) * double(batch->count);
@@ -83,8 +82,8 @@ void predict(Session &session, const Dataset &data, const std::string &path, con
     if (!port.batched && !port.fixed && samples != batchSize)
       fail(session.program().where(),
            concat("output '", port.name, "' ", toString(port.shape),
-                  " has no part for each sample: it cannot be put together from ", samples,
-                  " samples in batches of ", batchSize),
+                  " has no part for each sample: it cannot be put together from ", samples, " samples in batches of ",
+                  batchSize),
            concat("compile with --outputs that leave it out, or give data of ", batchSize, " samples"));
     ports.push_back(&port);
     Shape shape = port.shape;

@@ -12,8 +12,8 @@ namespace mpc::rt {
 
 struct Evaluation {
   int64_t samples = 0;
-  /// Σ sample_loss / Σ sample_weight over all samples. If the program lacks those outputs, the mean over full batches, or NaN
-  /// if there is no full batch. Empty if the program computes no loss.
+  /// Σ sample_loss / Σ sample_weight over all samples. If the program lacks those outputs, the mean over full batches,
+  /// or NaN if there is no full batch. Empty if the program computes no loss.
   std::optional<double> loss;
   /// The number of samples that the loss covers.
   int64_t lossSamples = 0;
@@ -30,10 +30,9 @@ using ProgressSink = std::function<void(int64_t done)>;
 /// that is not split per sample leaves an incomplete batch out. The session's state does not change.
 Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress = {});
 
-/// Runs the predict entry and writes every output of role "output" to an .npz at `path`. Outputs with a part
-/// for each sample are joined over the batches; fixed ones are written once. Throws Error for any other output, unless the data is one
-/// batch.
-void predict(Session &session, const Dataset &data, const std::string &path,
-             const ProgressSink &progress = {});
+/// Runs the predict entry and writes every output of role "output" to an .npz at `path`. Outputs with a part for each
+/// sample are joined over the batches; fixed ones are written once. Throws Error for any other output, unless the
+/// data is one batch.
+void predict(Session &session, const Dataset &data, const std::string &path, const ProgressSink &progress = {});
 
 } // namespace mpc::rt

@@ -6,13 +6,14 @@
 
 namespace mpc::rt {
 
-/// Random ops other than dropout stay random in `eval` and `predict`. They draw from the counter of the training steps, which evaluation does not
-/// advance. While an object of this class lives, each batch gets its own numbers: the n-th batch gets the same ones in every evaluation of one state,
-/// and never those of a training step.
+/// Random ops other than dropout stay random in `eval` and `predict`. They draw from the counter of the training steps,
+/// which evaluation does not advance. While an object of this class lives, each batch gets its own numbers: the n-th
+/// batch gets the same ones in every evaluation of one state, and never those of a training step.
 class FreshNumbers {
 public:
   /// `before`: the number of batches that have got numbers already.
-  explicit FreshNumbers(Session &session, uint64_t before = 0) : session_(session), stored_(session.stores(kCounter)), batches_(before) {
+  explicit FreshNumbers(Session &session, uint64_t before = 0)
+      : session_(session), stored_(session.stores(kCounter)), batches_(before) {
     if (stored_)
       step_ = session_.variableScalar(kCounter);
   }

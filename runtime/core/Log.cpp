@@ -2,8 +2,8 @@
 
 #include "runtime/support/AtomicFile.h"
 #include "runtime/support/Error.h"
-#include "runtime/support/Json.h"
 #include "runtime/support/FileLock.h"
+#include "runtime/support/Json.h"
 #include "runtime/support/MappedFile.h"
 
 #include <algorithm>
@@ -20,7 +20,8 @@ namespace mpc::rt {
 /// The text with which every line of a log begins.
 static constexpr std::string_view kLineBegin = "{\"step\":";
 
-/// Throws unless an existing file is a log, because only a log may be overwritten or appended to. Its first line may be incomplete.
+/// Throws unless an existing file is a log, because only a log may be overwritten or appended to. Its first line
+/// may be incomplete.
 static void checkIsLog(const std::string &path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
@@ -29,7 +30,8 @@ static void checkIsLog(const std::string &path) {
     fail(path, "exists and is no log of a training", "give --log a file of its own");
 }
 
-/// Returns the step with which a line of a log begins, if that is an integer. It is a double, so that it may be larger than any step can be.
+/// Returns the step with which a line of a log begins, if that is an integer. It is a double, so that it may be larger
+/// than any step can be.
 static std::optional<double> stepOf(std::string_view line) {
   if (!line.starts_with(kLineBegin))
     return std::nullopt;
@@ -37,19 +39,23 @@ static std::optional<double> stepOf(std::string_view line) {
   size_t digits = std::min(line.size(), line.find_first_not_of("-0123456789"));
   bool isInteger = digits > 0 && line.substr(digits).find_first_of(",} ") == 0;
   double step = HUGE_VAL; // stays where the number is too large
-  return !isInteger || std::from_chars(line.data(), line.data() + digits, step).ec == std::errc::invalid_argument ? std::nullopt : std::optional(step);
+  return !isInteger || std::from_chars(line.data(), line.data() + digits, step).ec == std::errc::invalid_argument
+             ? std::nullopt
+             : std::optional(step);
 }
 
 /// Returns the lines of a log whose step is at most `keepBelow`.
 static std::string keptLines(const std::string &path, int64_t keepBelow) {
   std::string kept;
-  // A stream would take a failed allocation, or an error of the disk, for the file's end, and the other lines would be lost.
+  // A stream would take a failed allocation, or an error of the disk, for the file's end, and the other
+  // lines would be lost.
   std::shared_ptr<const MappedFile> file = MappedFile::open(path);
   for (std::string_view rest = file->bytes(); !rest.empty();) {
     size_t end = rest.find('\n');
     std::string_view line = rest.substr(0, end);
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    // A killed process leaves an unfinished line. (Only that line is parsed, because JSON values allocate in their destructors, where nobody could report that memory is short.)
+    // A killed process leaves an unfinished line. (Only that line is parsed, because JSON values allocate in their
+    // destructors, where nobody could report that memory is short.)
     bool unfinished = end == line.npos && json::parse(line, nullptr, /*allow_exceptions=*/false).is_discarded();
     if (!unfinished && stepOf(line).value_or(0) <= double(keepBelow))
       kept.append(line).append(1, '\n');

@@ -11,8 +11,8 @@ namespace mpc::rt {
 
 /// The line of a step is:
 ///   {"step": 12, "epoch": 0, "loss": …, "lr": …, "scale": …, "skipped": false, "samples_per_s": …}
-/// "scale" is present with a scaler; "skipped" if a step may be skipped; "steps": {name: {loss, lr, …}} with several optimizers, the first of
-/// which is repeated at the top. A loss that is not finite is null.
+/// "scale" is present with a scaler; "skipped" if a step may be skipped; "steps": {name: {loss, lr, …}} with several
+/// optimizers, the first of which is repeated at the top. A loss that is not finite is null.
 ///
 /// The line of an evaluation is:
 ///   {"step": 937, "epoch": 0, "val_loss": …, "accuracy": …, "correct": …, "counted": …, "val_samples": …}

@@ -15,9 +15,7 @@ static const T *findByName(const std::vector<T> &items, std::string_view name) {
   return it == items.end() ? nullptr : &*it;
 }
 
-std::string Range::text() const {
-  return concat("[", low, ", ", below, ")", also ? concat(" or ", *also) : "");
-}
+std::string Range::text() const { return concat("[", low, ", ", below, ")", also ? concat(" or ", *also) : ""); }
 bool Range::covers(int64_t element, const Shape &shape) const {
   for (size_t d = from.size(); d-- > 0; element /= shape[d + 1])
     if (int64_t at = element % shape[d + 1]; at < from[d] || at >= to[d])
@@ -97,8 +95,7 @@ struct Checker {
       broken(concat(what, " has the impossible shape ", toString(shape)));
   }
 
-  void permutation(const std::vector<int64_t> &permutation, const Shape &shape,
-                   const std::string &what) const {
+  void permutation(const std::vector<int64_t> &permutation, const Shape &shape, const std::string &what) const {
     if (permutation.empty())
       return;
     std::set<int64_t> seen(permutation.begin(), permutation.end());
@@ -109,8 +106,7 @@ struct Checker {
 
   void parts(const Port &port, const std::string &what) const {
     for (const Range &range : port.ranges)
-      if (range.from.size() != range.to.size() ||
-          (!range.from.empty() && range.from.size() + 1 != port.shape.size()))
+      if (range.from.size() != range.to.size() || (!range.from.empty() && range.from.size() + 1 != port.shape.size()))
         broken(concat(what, " bounds a part that does not fit the shape ", toString(port.shape)));
   }
 
@@ -147,15 +143,16 @@ struct Checker {
     if (port.bytes < elementsOf(port.shape) * int64_t(sizeOf(port.dtype)))
       broken(concat(what, " has ", port.bytes, " bytes for shape ", toString(port.shape)));
     if (port.batched && (port.shape.empty() || manifest.batch <= 0 || port.shape[0] % manifest.batch != 0))
-      broken(concat(what, " is batched, but ", toString(port.shape), " has no leading batch of ",
-                    manifest.batch));
+      broken(concat(what, " is batched, but ", toString(port.shape), " has no leading batch of ", manifest.batch));
   }
 
   void floats(const std::vector<FloatTensor> &tensors, const Plan &plan, const std::string &what) const {
     for (const FloatTensor &tensor : tensors) {
       if (!isFloat(tensor.dtype))
         broken(concat(what, " is no tensor of floats"));
-      inside(tensor.offset, tensor.count < 0 || tensor.count > plan.arenaBytes / int64_t(sizeOf(tensor.dtype)) ? -1 : tensor.bytes(), plan.arenaBytes, what);
+      inside(tensor.offset,
+             tensor.count < 0 || tensor.count > plan.arenaBytes / int64_t(sizeOf(tensor.dtype)) ? -1 : tensor.bytes(),
+             plan.arenaBytes, what);
     }
   }
 
@@ -183,8 +180,11 @@ struct Checker {
     for (const GpuKernel &kernel : plan.kernels) {
       if (!known.emplace(kernel.symbol, &kernel).second)
         broken(concat("kernel '", kernel.symbol, "' of ", plan.target, " is listed twice"));
-      if (kernel.module < 0 || kernel.module >= int64_t(plan.modules.size()) || kernel.threads < 1 || kernel.threads > 1024 || kernel.sharedBytes < 0 || kernel.resident < 0 || kernel.resident > 32 || kernel.cluster < 1)
-        broken(concat("kernel '", kernel.symbol, "' of ", plan.target, " has an impossible module, block or shared memory"));
+      if (kernel.module < 0 || kernel.module >= int64_t(plan.modules.size()) || kernel.threads < 1 ||
+          kernel.threads > 1024 || kernel.sharedBytes < 0 || kernel.resident < 0 || kernel.resident > 32 ||
+          kernel.cluster < 1)
+        broken(concat("kernel '", kernel.symbol, "' of ", plan.target,
+                      " has an impossible module, block or shared memory"));
     }
     for (const Entry &entry : plan.entries)
       for (const Launch &launch : entry.launches)
@@ -194,7 +194,8 @@ struct Checker {
           broken(concat("launch '", launch.name, "' of entry '", entry.name, "' has an impossible grid"));
         else
           for (const TensorMap &map : known[launch.kernel]->tensorMaps)
-            tensorMap(map, map.arg < 0 || map.arg >= int64_t(launch.args.size()) ? -1 : launch.argBytes[size_t(map.arg)],
+            tensorMap(map,
+                      map.arg < 0 || map.arg >= int64_t(launch.args.size()) ? -1 : launch.argBytes[size_t(map.arg)],
                       concat("kernel '", launch.kernel, "' of ", plan.target));
   }
 

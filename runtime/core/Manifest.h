@@ -22,7 +22,8 @@ struct Init {
 
 /// Says which values of the ONNX model a variable of the network stands for.
 struct Origin {
-  std::string name = {}; // an initializer or a graph input; with `input` >= 0, the name that the node's input has in the model
+  std::string name =
+      {}; // an initializer or a graph input; with `input` >= 0, the name that the node's input has in the model
   std::string node = {}; // the node's first output; "" if the node lies in a function
   int64_t input = -1;    // >= 0: the values serve only this input of `node`
 };
@@ -46,7 +47,8 @@ struct Scaler {
   std::string kind;                    // static, dynamic, calibrate
   std::string scale, tracker, skipped; // variables; "" if there is none: a static scale is `value`
   double value = 1;
-  /// A limit of a dynamic scale: a change that would pass `bound` stops there. `factor` is what the scale is multiplied with to shrink or grow.
+  /// A limit of a dynamic scale: a change that would pass `bound` stops there. `factor` is what the scale is multiplied
+  /// with to shrink or grow.
   struct Bound {
     double bound, factor;
   };
@@ -65,8 +67,8 @@ struct Step {
 
 struct Metric {
   std::string name, kind, logits, labels;
-  int64_t axis = 1;                      // the logits' class axis
-  std::optional<int64_t> ignored = {};   // a class whose labels are not counted
+  int64_t axis = 1;                    // the logits' class axis
+  std::optional<int64_t> ignored = {}; // a class whose labels are not counted
 };
 
 /// Names the scores whose labels an input holds, for messages.
@@ -102,12 +104,14 @@ struct Port {
   Shape shape;
   int64_t offset = 0, bytes = 0;
   std::vector<int64_t> permutation;
-  bool batched = false; // the leading dimension counts samples; for an output: each part depends on its own sample alone
-  bool fixed = false;   // an output that depends on no sample
+  bool batched =
+      false;          // the leading dimension counts samples; for an output: each part depends on its own sample alone
+  bool fixed = false; // an output that depends on no sample
   std::vector<Range> ranges; // values must lie in all of them
   std::optional<LabelsOf> labelsOf = {};
 
-  /// Returns "label -1, not in [0, 10)" for an integer that the port may not hold as this element; "" for a permitted one.
+  /// Returns "label -1, not in [0, 10)" for an integer that the port may not hold as this element; "" for
+  /// a permitted one.
   std::string refusal(int64_t value, int64_t element) const;
 };
 
@@ -134,9 +138,9 @@ struct Launch {
   std::vector<std::string> nodes; // of ONNX; empty: `loc` is the only node
 };
 
-/// Describes a tensor to a kernel; a launch passes it after the kernel's pointers. It describes the tensor that one of the pointers points to, and the boxes
-/// of it that the tensor memory accelerator moves (dialects/Kernel/IR/HopperOps.td). The lists begin with the innermost
-/// dimension.
+/// Describes a tensor to a kernel; a launch passes it after the kernel's pointers. It describes the tensor that one of
+/// the pointers points to, and the boxes of it that the tensor memory accelerator moves
+/// (dialects/Kernel/IR/HopperOps.td). The lists begin with the innermost dimension.
 struct TensorMap {
   int64_t arg = 0; // position of the launch's argument
   mpc_dtype dtype = MPC_F16;
@@ -214,8 +218,8 @@ struct Manifest {
   const Variable *variable(std::string_view name) const;
   const Plan *plan(std::string_view target) const;
 
-  /// Parses and checks the manifest: types and kinds must be known, offsets must lie inside the arena and the data section, sizes must
-  /// agree with shapes, and names must resolve. `where` names the file in errors. Throws Error.
+  /// Parses and checks the manifest: types and kinds must be known, offsets must lie inside the arena and the data
+  /// section, sizes must agree with shapes, and names must resolve. `where` names the file in errors. Throws Error.
   static Manifest parse(std::string_view json, int64_t dataBytes, const std::string &where);
 };
 

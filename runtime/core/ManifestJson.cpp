@@ -9,9 +9,7 @@ namespace {
 constexpr char kAgain[] = "compile the model again";
 
 std::string text(const json &object, const char *key) { return object.value(key, std::string()); }
-int64_t integer(const json &object, const char *key, int64_t standard = 0) {
-  return object.value(key, standard);
-}
+int64_t integer(const json &object, const char *key, int64_t standard = 0) { return object.value(key, standard); }
 double number(const json &object, const char *key) { return object.at(key).get<double>(); }
 
 std::vector<int64_t> integers(const json &object, const char *key) {
@@ -84,15 +82,13 @@ Step parseStep(const json &object) {
                          integer(scaler, "hysteresis", 1)};
     for (auto [key, bound] : {std::pair("lower", &Scaler::lower), std::pair("upper", &Scaler::upper)})
       if (scaler.contains(key))
-        (*step.scaler).*bound =
-            Scaler::Bound{number(scaler.at(key), "bound"), number(scaler.at(key), "factor")};
+        (*step.scaler).*bound = Scaler::Bound{number(scaler.at(key), "bound"), number(scaler.at(key), "factor")};
   }
   return step;
 }
 
 /// Parses an enumerator of library.h, given by number or by name.
-int32_t enumerator(const json &object, const char *key, std::initializer_list<const char *> names,
-                   int32_t first) {
+int32_t enumerator(const json &object, const char *key, std::initializer_list<const char *> names, int32_t first) {
   if (!object.contains(key))
     return 0;
   const json &value = object.at(key);
@@ -110,12 +106,11 @@ int32_t enumerator(const json &object, const char *key, std::initializer_list<co
 
 mpc_library_desc parseLibrary(const json &object) {
   mpc_library_desc desc = {};
-  desc.op =
-      enumerator(object, "op", {"matmul", "conv_forward", "conv_input_grad", "conv_weight_grad"}, MPC_MATMUL);
+  desc.op = enumerator(object, "op", {"matmul", "conv_forward", "conv_input_grad", "conv_weight_grad"}, MPC_MATMUL);
   auto type = [&](const char *key) {
-    return enumerator(
-        object, key,
-        {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"}, MPC_F16);
+    return enumerator(object, key,
+                      {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"},
+                      MPC_F16);
   };
   desc.type_a = type("type_a");
   desc.type_b = type("type_b");
@@ -240,7 +235,8 @@ std::vector<int64_t> parseFloatSteps(const json &object, const char *key) {
 /// Moves an offset on by `trip` steps. One that leaves the range of numbers becomes -1, which no offset may be.
 int64_t moved(int64_t offset, int64_t step, int64_t trip) {
   int64_t distance, result;
-  return __builtin_mul_overflow(step, trip, &distance) || __builtin_add_overflow(offset, distance, &result) ? -1 : result;
+  return __builtin_mul_overflow(step, trip, &distance) || __builtin_add_overflow(offset, distance, &result) ? -1
+                                                                                                            : result;
 }
 
 /// Writes out the iterations of a loop: devices execute a list of launches.
@@ -249,11 +245,15 @@ void addLoop(const json &object, std::vector<Launch> &launches) {
   int64_t trips = object.at("loop");
   std::vector<Repeated> body;
   for (const json &item : object.at("launches"))
-    body.push_back({parseLaunch(item), integers(item, "steps"), parseFloatSteps(item, "operands"), parseFloatSteps(item, "results")});
+    body.push_back({parseLaunch(item), integers(item, "steps"), parseFloatSteps(item, "operands"),
+                    parseFloatSteps(item, "results")});
   for (Repeated &each : body) {
     each.args.resize(each.args.empty() ? each.launch.args.size() : each.args.size());
     if (each.args.size() != each.launch.args.size())
-      fail("loop", concat("launch '", each.launch.name, "' has ", each.args.size(), " steps for ", each.launch.args.size(), " arguments"), kAgain);
+      fail("loop",
+           concat("launch '", each.launch.name, "' has ", each.args.size(), " steps for ", each.launch.args.size(),
+                  " arguments"),
+           kAgain);
   }
   if (trips < 0 || (!body.empty() && trips > (most - int64_t(launches.size())) / int64_t(body.size())))
     fail("loop", concat("impossible number of iterations: ", trips), kAgain);
@@ -293,8 +293,7 @@ Plan parsePlan(const json &object) {
   plan.savedBytes = integer(object, "saved_bytes");
   plan.peakBytes = integer(object, "peak_bytes", plan.arenaBytes);
   for (const json &item : object.at("storage"))
-    plan.storage.push_back(
-        {item.at("variable"), item.at("offset"), item.at("bytes"), integers(item, "permutation")});
+    plan.storage.push_back({item.at("variable"), item.at("offset"), item.at("bytes"), integers(item, "permutation")});
   if (object.contains("constants"))
     for (const json &item : object.at("constants"))
       plan.constants.push_back({item.at("offset"), item.at("bytes"), item.at("data_offset")});
@@ -302,15 +301,19 @@ Plan parsePlan(const json &object) {
     plan.entries.push_back(parseEntry(item));
   if (object.contains("kernels"))
     for (const json &item : object.at("kernels")) {
-      plan.kernels.push_back(
-          {item.at("symbol"), item.at("module"), item.at("threads"), integer(item, "shared"),
-           integer(item, "resident"), integer(item, "cluster", 1), {}});
+      plan.kernels.push_back({item.at("symbol"),
+                              item.at("module"),
+                              item.at("threads"),
+                              integer(item, "shared"),
+                              integer(item, "resident"),
+                              integer(item, "cluster", 1),
+                              {}});
       if (item.contains("tensor_maps"))
         for (const json &map : item.at("tensor_maps"))
           plan.kernels.back().tensorMaps.push_back(
-              {map.at("arg"), dtype(map), integers(map, "sizes"), integers(map, "strides"),
-               integers(map, "box"), integers(map, "steps"), integer(map, "swizzle"), integer(map, "pixels"),
-               integers(map, "lower"), integers(map, "upper")});
+              {map.at("arg"), dtype(map), integers(map, "sizes"), integers(map, "strides"), integers(map, "box"),
+               integers(map, "steps"), integer(map, "swizzle"), integer(map, "pixels"), integers(map, "lower"),
+               integers(map, "upper")});
     }
   if (object.contains("modules"))
     for (const json &item : object.at("modules"))

@@ -5,8 +5,8 @@
 
 namespace mpc::rt {
 
-/// Throws Error located at `where` for text that is not JSON, for another format version, and for missing or mistyped
-/// fields.
+/// Throws Error located at `where` for text that is not JSON, for another format version, and for missing or
+/// mistyped fields.
 Manifest parseManifestJson(std::string_view json, const std::string &where);
 
 } // namespace mpc::rt

@@ -9,12 +9,13 @@ Accuracy::Accuracy(const Metric &metric, const Entry &entry)
   result_.name = metric.name;
   std::string where = concat("metric '", metric.name, "'");
   if (!logits_ || !labels_)
-    fail(where,
-         concat("the eval entry has no output '", metric.logits, "' or no input '", metric.labels, "'"), "compile the model again");
+    fail(where, concat("the eval entry has no output '", metric.logits, "' or no input '", metric.labels, "'"),
+         "compile the model again");
   const Shape &shape = logits_->shape;
   if (metric.axis < 1 || metric.axis >= int64_t(shape.size()) ||
       elementsOf(shape) != elementsOf(labels_->shape) * shape[size_t(metric.axis)])
-    fail(where, concat("logits ", toString(shape), " and labels ", toString(labels_->shape), " do not match"), "compile the model again");
+    fail(where, concat("logits ", toString(shape), " and labels ", toString(labels_->shape), " do not match"),
+         "compile the model again");
   size_t axis = size_t(metric.axis);
   outer_ = elementsOf(std::span(shape).first(axis));
   classes_ = shape[axis];

@@ -96,7 +96,8 @@ private:
 std::optional<size_t> Search::producer(const FloatTensor &tensor, size_t end) const {
   while (end-- > 0)
     for (const Scanned &result : records_[end].results)
-      if (result.tensor->offset < tensor.offset + tensor.bytes() && tensor.offset < result.tensor->offset + result.tensor->bytes())
+      if (result.tensor->offset < tensor.offset + tensor.bytes() &&
+          tensor.offset < result.tensor->offset + result.tensor->bytes())
         return end;
   return std::nullopt;
 }
@@ -111,7 +112,8 @@ std::optional<size_t> Search::origin() const {
       start = i;
   if (!start)
     return start;
-  // The search is depth first. A NaN says more than an infinity, and +inf says more than -inf, because masks are made of -inf.
+  // The search is depth first. A NaN says more than an infinity, and +inf says more than -inf, because masks
+  // are made of -inf.
   std::optional<size_t> deepest;
   std::vector<size_t> work = {*start};
   std::vector<bool> seen(records_.size());

@@ -20,12 +20,9 @@ static_assert(sizeof(Trailer) == 32);
 
 static uint32_t checksum(std::string_view bytes) { return rt::checksum(0, bytes.data(), bytes.size()); }
 
-static constexpr char kRebuild[] =
-    "the file is truncated or damaged; copy it again or compile the model again";
+static constexpr char kRebuild[] = "the file is truncated or damaged; copy it again or compile the model again";
 
-std::shared_ptr<const Program> Program::openSelf() {
-  return open(ownFile());
-}
+std::shared_ptr<const Program> Program::openSelf() { return open(ownFile()); }
 
 std::shared_ptr<const Program> Program::open(const std::string &path) {
   std::shared_ptr<Program> program(new Program);
@@ -38,15 +35,13 @@ std::shared_ptr<const Program> Program::open(const std::string &path) {
 }
 
 std::shared_ptr<const Program> Program::fromMemory(std::string_view manifestJson,
-                                                   std::map<std::string, std::string> sections,
-                                                   KernelTable kernels) {
+                                                   std::map<std::string, std::string> sections, KernelTable kernels) {
   std::shared_ptr<Program> program(new Program);
   program->owned_ = std::move(sections);
   for (const auto &[name, bytes] : program->owned_)
     program->sections_[name] = bytes;
   program->table_ = std::move(kernels);
-  program->manifest_ =
-      Manifest::parse(manifestJson, program->dataBytes(), program->where_);
+  program->manifest_ = Manifest::parse(manifestJson, program->dataBytes(), program->where_);
   return program;
 }
 

@@ -15,22 +15,23 @@ namespace mpc::rt {
 
 class Program {
 public:
-  /// Opens the sections behind the running executable, or behind the library that contains the runtime. Throws Error when there are none or they are damaged.
+  /// Opens the sections behind the running executable, or behind the library that contains the runtime. Throws Error
+  /// when there are none or they are damaged.
   static std::shared_ptr<const Program> openSelf();
   /// Opens the sections of the program file at `path`.
   static std::shared_ptr<const Program> open(const std::string &path);
-  /// Makes a program in this process. `sections` holds what a file would: "data" (may be absent) and shared objects by their
-  /// section names; bytes are kept in strings. Kernels that `kernels` names replace those of the objects.
-  static std::shared_ptr<const Program> fromMemory(std::string_view manifestJson,
-                                                   std::map<std::string, std::string> sections = {},
-                                                   KernelTable kernels = {});
+  /// Makes a program in this process. `sections` holds what a file would: "data" (may be absent) and shared objects by
+  /// their section names; bytes are kept in strings. Kernels that `kernels` names replace those of the objects.
+  static std::shared_ptr<const Program>
+  fromMemory(std::string_view manifestJson, std::map<std::string, std::string> sections = {}, KernelTable kernels = {});
   ~Program();
 
   const Manifest &manifest() const { return manifest_; }
   /// Returns the location to name in errors about the program itself: the file's path or "program".
   const std::string &where() const { return where_; }
   std::string_view data() const { return section("data"); }
-  /// Returns the bytes of a section, empty when there is none. The first call verifies its checksum and throws Error when it is wrong.
+  /// Returns the bytes of a section, empty when there is none. The first call verifies its checksum and throws Error
+  /// when it is wrong.
   std::string_view section(const std::string &name) const;
   bool has(const std::string &section) const { return sections_.count(section) != 0; }
   /// Gives the memory of the data section back to the system until somebody reads it again.

@@ -9,8 +9,7 @@ namespace mpc::rt {
 
 class Progress {
 public:
-  /// `total`: steps or samples until the end; `done`: how many of them are done at the start (a resumed
-  /// training).
+  /// `total`: steps or samples until the end; `done`: how many of them are done at the start (a resumed training).
   Progress(std::string title, int64_t total, int64_t done = 0);
   ~Progress();
 

@@ -23,8 +23,7 @@ double Schedule::rate(double base, int64_t iteration) const {
     return base;
   int64_t t = iteration - warmup;
   if (kind == Step)
-    return std::max(std::min(minRate, base),
-                    base * std::pow(stepGamma, double(t / std::max<int64_t>(stepSize, 1))));
+    return std::max(std::min(minRate, base), base * std::pow(stepGamma, double(t / std::max<int64_t>(stepSize, 1))));
   double progress = std::min(1.0, double(t) / double(std::max<int64_t>(total - warmup, 1)));
   double floor = std::min(minRate, base);
   if (kind == Cosine)

@@ -8,8 +8,8 @@ namespace mpc::rt {
 
 struct Schedule {
   enum Kind { Constant, Step, Cosine, Linear } kind = Constant;
-  int64_t total = 1;      // iterations of the whole training
-  int64_t warmup = 0;     // iterations of linear growth from base/warmup to base; the schedule of `kind` begins after them
+  int64_t total = 1;  // iterations of the whole training
+  int64_t warmup = 0; // iterations of linear growth from base/warmup to base; the schedule of `kind` begins after them
   int64_t stepSize = 0;   // Step: iterations between decays
   double stepGamma = 0.1; // Step: factor of each decay
   double minRate = 0;     // lower bound of the rate, for all kinds but Constant

@@ -42,7 +42,8 @@ void Session::fetch(int64_t offset, const Transpose &order, mpc_dtype type, cons
   order.toLogical(staging_.data(), logical, size);
 }
 
-void Session::put(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, const void *logical, bool input) {
+void Session::put(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, const void *logical,
+                  bool input) {
   size_t size = sizeOf(type), bytes = size_t(elementsOf(shape)) * size;
   if (std::byte *stored = device_->mapped(offset))
     return order.toStored(logical, stored, size);
@@ -85,8 +86,7 @@ const Port &Session::inputFor(const Entry &entry, std::string_view name, std::sp
   if (!port)
     fail("", concat("entry '", entry.name, "' has no input '", name, "'"), "the program's info lists its inputs");
   std::span<const int64_t> want(port->shape);
-  bool perSample =
-      port->batched && !have.empty() && have[0] == want[0] && sameLayout(have.subspan(1), want.subspan(1));
+  bool perSample = port->batched && !have.empty() && have[0] == want[0] && sameLayout(have.subspan(1), want.subspan(1));
   if (!perSample && !sameLayout(have, want))
     fail("", concat("input '", name, "' has shape ", toString(port->shape), ", not ", toString(have)),
          "give an array of the input's shape, its dimensions in the same order, or compile the model with "
@@ -108,8 +108,7 @@ void Session::setInput(const Entry &entry, std::string_view name, const TensorVi
   }
   if (!port->ranges.empty())
     for (size_t i = 0, count = size_t(elementsOf(port->shape)); i < count; ++i)
-      if (std::string refused = port->refusal(loadInteger(port->dtype, logical, i), int64_t(i));
-          !refused.empty())
+      if (std::string refused = port->refusal(loadInteger(port->dtype, logical, i), int64_t(i)); !refused.empty())
         fail("", concat("input '", name, "': element ", i, " is ", refused), "give values of the range");
   put(port->offset, order, port->dtype, port->shape, logical, /*input=*/true);
 }

@@ -34,12 +34,13 @@ public:
   const Entry &entry(std::string_view name) const;
   const Entry &entryOfKind(std::string_view kind) const;
 
-  /// Writes an input. The value has the port's dtype (it is converted when it differs) and a shape of the same layout (see
-  /// sameLayout), or one whose samples have the same layout. Inputs share the arena with temporaries: write all of
-  /// them before each run. Throws Error, also for values that the port's type cannot represent, and for integers
-  /// that the port may not hold.
+  /// Writes an input. The value has the port's dtype (it is converted when it differs) and a shape of the same layout
+  /// (see sameLayout), or one whose samples have the same layout. Inputs share the arena with temporaries: write all of
+  /// them before each run. Throws Error, also for values that the port's type cannot represent, and for integers that
+  /// the port may not hold.
   void setInput(const Entry &entry, std::string_view name, const TensorView &value);
-  /// Returns the input of that name. Throws Error, as setInput does, when there is none or it cannot take an array of the shape.
+  /// Returns the input of that name. Throws Error, as setInput does, when there is none or it cannot take an
+  /// array of the shape.
   const Port &inputFor(const Entry &entry, std::string_view name, std::span<const int64_t> shape) const;
   /// Writes an input that is already in stored order (see Transpose) and of the port's dtype.
   void setStored(const Port &port, const void *bytes);
@@ -51,7 +52,8 @@ public:
   void runObserved(const Entry &entry, LaunchObserver &observer);
   /// Starts (true) or stops (false) summing the seconds of each launch in `run`; forgets earlier sums.
   void startProfile(bool on);
-  /// Returns the seconds of each launch of the entry, in order, since startProfile(true); empty when it has not run since.
+  /// Returns the seconds of each launch of the entry, in order, since startProfile(true); empty when it
+  /// has not run since.
   const std::vector<double> &profile(const Entry &entry) const;
   /// Copies an output of the entry that ran last. Throws Error for an unknown name.
   Tensor output(const Entry &entry, std::string_view name) const;
@@ -64,7 +66,8 @@ public:
   /// Return the place of the first element of an output, or of a variable.
   static Scalar scalarOf(const Port &port) { return {port.offset, port.dtype}; }
   Scalar scalarOf(std::string_view variable) const;
-  /// Counts changes of the state, that is runs and variables that are set. If two calls return equal numbers, nothing changed in between.
+  /// Counts changes of the state, that is runs and variables that are set. If two calls return equal numbers, nothing
+  /// changed in between.
   uint64_t changes() const { return changes_; }
   size_t iterationsAhead() const { return device_->iterationsAhead(); }
   std::unique_ptr<Snapshots> snapshots(const std::vector<Scalar> &scalars, size_t slots);
@@ -96,7 +99,8 @@ private:
   void initializeVariable(const Stored &stored, uint64_t seed);
   /// Copy a tensor of the arena to or from logical order.
   void fetch(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, void *logical) const;
-  void put(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, const void *logical, bool input = false);
+  void put(int64_t offset, const Transpose &order, mpc_dtype type, const Shape &shape, const void *logical,
+           bool input = false);
   double read(Scalar scalar) const;
   void write(Scalar scalar, double value);
 

@@ -5,8 +5,9 @@
 
 namespace mpc::rt {
 
-/// A step is lost when its loss is not finite, or when its gradients are not finite and the loss scale can shrink no further: it is fixed, at its
-/// bound, or so small that nothing is left of the gradients. Skips that let a dynamic scale fall to its proper value do not count.
+/// A step is lost when its loss is not finite, or when its gradients are not finite and the loss scale can shrink no
+/// further: it is fixed, at its bound, or so small that nothing is left of the gradients. Skips that let a dynamic
+/// scale fall to its proper value do not count.
 class SkipWatch {
 public:
   explicit SkipWatch(const Manifest &manifest) : manifest_(manifest), counts_(manifest.steps.size()) {}

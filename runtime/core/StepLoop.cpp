@@ -7,7 +7,8 @@
 
 namespace mpc::rt {
 
-/// Throws Error for a value that the hyperparameter's variable cannot hold. `where` is a view, because steps allocate nothing.
+/// Throws Error for a value that the hyperparameter's variable cannot hold. `where` is a view, because steps
+/// allocate nothing.
 static void check(mpc_dtype type, double value, std::string_view where) {
   if (!std::isfinite(value) || firstMisfit(MPC_F64, &value, type, 1) == 0)
     fail(std::string(where), concat(value, " is no value of type ", nameOf(type)),
@@ -35,9 +36,9 @@ StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper,
     if (const Port *loss = entries_.back()->outputOfRole("loss"))
       prepared.loss = watch(Session::scalarOf(*loss));
     if (step.scaler)
-      for (auto [position, variable] : {std::pair(&prepared.scale, &step.scaler->scale),
-                                        std::pair(&prepared.skipped, &step.scaler->skipped),
-                                        std::pair(&prepared.tracker, &step.scaler->tracker)})
+      for (auto [position, variable] :
+           {std::pair(&prepared.scale, &step.scaler->scale), std::pair(&prepared.skipped, &step.scaler->skipped),
+            std::pair(&prepared.tracker, &step.scaler->tracker)})
         if (!variable->empty())
           *position = watch(session.scalarOf(*variable));
     prepared.snapshots = session.snapshots(prepared.scalars, session.iterationsAhead());
@@ -58,7 +59,8 @@ StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper,
     }
     if (!step.nanGuard.variable.empty()) {
       prepared.guard = prepared.values.size();
-      prepared.values.push_back({&step.nanGuard, session.manifest().variable(step.nanGuard.variable)->dtype, 1, std::nullopt});
+      prepared.values.push_back(
+          {&step.nanGuard, session.manifest().variable(step.nanGuard.variable)->dtype, 1, std::nullopt});
     }
     steps_.push_back(std::move(prepared));
   }
@@ -150,9 +152,9 @@ void StepLoop::finish(size_t i, Round &round) {
   Prepared &prepared = steps_[i];
   StepReport &report = round.report.steps[i];
   auto value = [&](std::optional<size_t> position, double absent) {
-    return position ? loadDouble(prepared.scalars[*position].type,
-                                 prepared.snapshots->range(slot(taken_), *position), 0)
-                    : absent;
+    return position
+               ? loadDouble(prepared.scalars[*position].type, prepared.snapshots->range(slot(taken_), *position), 0)
+               : absent;
   };
   report.loss = value(prepared.loss, 0);
   report.overflowed = false;
@@ -176,8 +178,8 @@ void StepLoop::finish(size_t i, Round &round) {
   prepared.last = after;
 }
 
-/// Returns a value if the scale sits at a bound and the rule's next value lies beyond it. The tracker counts updates since the
-/// scale last moved, so a 0 after an update that was not skipped (`grows`) says that the scale was to grow.
+/// Returns a value if the scale sits at a bound and the rule's next value lies beyond it. The tracker counts updates
+/// since the scale last moved, so a 0 after an update that was not skipped (`grows`) says that the scale was to grow.
 std::optional<double> StepLoop::unboundedScale(const Scaler &scaler, const StepReport &report, bool grows) {
   const std::optional<Scaler::Bound> &bound = report.overflowed ? scaler.lower : scaler.upper;
   if (!bound || !(report.overflowed || grows) || report.scaleAfter != double(float(bound->bound)))

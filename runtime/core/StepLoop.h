@@ -11,10 +11,10 @@ namespace mpc::rt {
 
 /// Says what one optimizer did in an iteration.
 struct StepReport {
-  double loss = 0;       // unscaled, before the update
-  double rate = 0;       // learning rate
-  double scale = 1;      // the loss scale that this iteration used
-  double scaleAfter = 1; // the loss scale that it left to the next iteration
+  double loss = 0;         // unscaled, before the update
+  double rate = 0;         // learning rate
+  double scale = 1;        // the loss scale that this iteration used
+  double scaleAfter = 1;   // the loss scale that it left to the next iteration
   bool overflowed = false; // a gradient was not finite, so a dynamic scale shrinks
   bool skipped = false;    // nothing was updated: a gradient overflowed, or the loss was not finite and is guarded
   /// The scale that torch's GradScaler, which knows no bounds, would have chosen; absent when no bound acted.
@@ -26,21 +26,22 @@ struct IterationReport {
   std::vector<StepReport> steps;
 };
 
-/// A device may execute iterations after `start` has returned: `start` hands it one and returns, `next` waits for the report of the oldest.
-/// At most `ahead()` reports may be outstanding; for a device whose `run` waits until all is done, that is 1.
+/// A device may execute iterations after `start` has returned: `start` hands it one and returns, `next` waits for the
+/// report of the oldest. At most `ahead()` reports may be outstanding; for a device whose `run` waits until all is
+/// done, that is 1.
 class StepLoop {
 public:
-  /// `hyper`: user values by name ("lr") or by step and name ("main.lr"); the other hyperparameters keep their defaults.
-  /// Throws Error for names that no step has, for values that no variable can hold and for a program without
-  /// train entries. `gradients`: run the trace entries, whose outputs also hold the gradients, if the
-  /// program has them.
+  /// `hyper`: user values by name ("lr") or by step and name ("main.lr"); the other hyperparameters keep their
+  /// defaults. Throws Error for names that no step has, for values that no variable can hold and for a program without
+  /// train entries. `gradients`: run the trace entries, whose outputs also hold the gradients, if the program has them.
   StepLoop(Session &session, const std::map<std::string, double> &hyper, const Schedule &schedule,
            bool gradients = false);
 
   /// Changes a hyperparameter ("lr" or "main.lr") from the next iteration on. Throws Error for a name that no
   /// step has, and for a value that its variable cannot hold.
   void setHyper(const std::string &name, double value);
-  /// Sets whether a step whose loss is not finite updates nothing, which is the default. In setHyper its name is "nan_guard".
+  /// Sets whether a step whose loss is not finite updates nothing, which is the default. In setHyper its
+  /// name is "nan_guard".
   void setGuard(bool guards);
   void setSchedule(const Schedule &schedule) { schedule_ = schedule; }
   /// Returns the train entries in order, one per optimizer.
@@ -55,8 +56,8 @@ public:
   size_t waiting() const { return size_t(started_ - taken_); }
 
   /// Writes the iteration's hyperparameters if they changed; then, for each entry, calls load(entry), runs the entry
-  /// and calls after(entry), while the entry's outputs are still there. Allocates nothing. May only be called while fewer
-  /// than `ahead()` iterations are waiting.
+  /// and calls after(entry), while the entry's outputs are still there. Allocates nothing. May only be called while
+  /// fewer than `ahead()` iterations are waiting.
   template <typename Load, typename After>
   void start(int64_t iteration, Load &&load, After &&after) {
     begin(iteration);
@@ -70,7 +71,8 @@ public:
     changes_ = session_.changes();
     ++started_;
   }
-  /// Waits for the report of the oldest outstanding iteration and returns it; it is valid until the next call of `start`.
+  /// Waits for the report of the oldest outstanding iteration and returns it; it is valid until the next
+  /// call of `start`.
   const IterationReport &next();
 
   /// Starts an iteration and waits for its report.
@@ -97,8 +99,8 @@ private:
     const Step *step;
     double rate = 0;
     std::vector<Value> values;
-    std::optional<size_t> guard; // position among `values`
-    bool badWindow = false;      // since the last update, a loss was not finite and was guarded
+    std::optional<size_t> guard;                         // position among `values`
+    bool badWindow = false;                              // since the last update, a loss was not finite and was guarded
     std::unique_ptr<Snapshots> snapshots;                // one slot per iteration
     std::vector<Scalar> scalars;                         // the numbers that a snapshot holds
     std::optional<size_t> loss, scale, skipped, tracker; // positions among `scalars`

@@ -15,8 +15,9 @@ using Shape = std::vector<int64_t>;
 
 /// Returns the product of the dimensions; 1 for a scalar. Beyond 64 bits it returns 2^63 - 1.
 int64_t elementsOf(std::span<const int64_t> shape);
-/// Returns the bytes of a dense tensor, or nothing for a shape that no tensor has: one with a negative dimension, or one whose dimensions other
-/// than 0 make more than 2^63 - 1 bytes. A dimension of 0 does not excuse the others, because every part of a shape must have a size.
+/// Returns the bytes of a dense tensor, or nothing for a shape that no tensor has: one with a negative dimension, or
+/// one whose dimensions other than 0 make more than 2^63 - 1 bytes. A dimension of 0 does not excuse the others,
+/// because every part of a shape must have a size.
 std::optional<int64_t> bytesOf(mpc_dtype dtype, std::span<const int64_t> shape);
 /// Returns whether an array may stand for another in row-major order: without dimensions of 1 the shapes are equal,
 /// or one of them is flat and as long. [28,28] and [784] can stand for [1,28,28], but [8,8,3] cannot for [3,8,8].
@@ -54,8 +55,7 @@ struct TensorView {
   const void *data = nullptr;
 
   TensorView() = default;
-  TensorView(mpc_dtype dtype, Shape shape, const void *data)
-      : dtype(dtype), shape(std::move(shape)), data(data) {}
+  TensorView(mpc_dtype dtype, Shape shape, const void *data) : dtype(dtype), shape(std::move(shape)), data(data) {}
   TensorView(const Tensor &tensor) : dtype(tensor.dtype), shape(tensor.shape), data(tensor.bytes.data()) {}
 };
 

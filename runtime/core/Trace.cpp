@@ -35,9 +35,7 @@ std::map<std::string, Tensor> trace(Session &session, const Dataset &data, int64
       tensor = Tensor(type, {steps});
     return tensor;
   };
-  auto userName = [&](const std::string &variable) {
-    return session.manifest().variable(variable)->userName();
-  };
+  auto userName = [&](const std::string &variable) { return session.manifest().variable(variable)->userName(); };
   auto load = [&](const Entry &entry) {
     for (const Port &port : entry.inputs)
       session.setStored(port, staged[stagedIndex(ports, port)].data());

@@ -22,8 +22,8 @@ constexpr int64_t kLostAllowed = 10;
 class Trainer {
 public:
   Trainer(Session &session, const TrainOptions &options)
-      : session_(session), options_(options), loop_(session, options.hyper, options.schedule), watch_(session.manifest()),
-        data_(options.data, inputsOf(loop_.entries()), session.manifest().batch) {}
+      : session_(session), options_(options), loop_(session, options.hyper, options.schedule),
+        watch_(session.manifest()), data_(options.data, inputsOf(loop_.entries()), session.manifest().batch) {}
 
   TrainResult run();
 
@@ -57,7 +57,7 @@ private:
   Cursor cursor_; // position after the iteration that was started last
   int64_t perEpoch_ = 0, total_ = 0, savedAt_ = -1;
   std::set<std::pair<size_t, bool>> boundsNoted_; // (optimizer, whether it is the lower bound)
-  double markSeconds_ = 0; // time since which samples per second are counted
+  double markSeconds_ = 0;                        // time since which samples per second are counted
   int64_t markIteration_ = 0;
   std::set<std::string> infinite_; // parameters that are not finite from the start, such as masks
   TrainResult result_;
@@ -78,8 +78,8 @@ void Trainer::resume() {
   cursor_.shuffle = options_.shuffle;
   if (options_.resume && !folder_)
     fail("--resume", "there is no folder to resume from", "give --checkpoint-dir");
-  // Steps of existing checkpoints would be counted with this run's, so that --keep and a later --resume would take the wrong
-  // checkpoints.
+  // Steps of existing checkpoints would be counted with this run's, so that --keep and a later --resume would take the
+  // wrong checkpoints.
   if (!options_.resume && folder_ && !folder_->empty())
     fail(options_.checkpointFolder, "holds the checkpoints of another run",
          "continue that one with --resume, or give another folder");
@@ -88,16 +88,14 @@ void Trainer::resume() {
     if (std::optional<Cursor> found = folder_->resume(session_, note)) {
       if (found->samples != cursor_.samples)
         fail("--data",
-             concat("holds ", cursor_.samples, " samples; the checkpoint comes from training on ",
-                    found->samples),
+             concat("holds ", cursor_.samples, " samples; the checkpoint comes from training on ", found->samples),
              "resume with the same data, or start anew with --init");
       if (found->seed != cursor_.seed || found->shuffle != cursor_.shuffle)
-        note(concat("continuing with the checkpoint's seed ", found->seed,
-                    found->shuffle ? "" : ", not shuffled"));
+        note(concat("continuing with the checkpoint's seed ", found->seed, found->shuffle ? "" : ", not shuffled"));
       cursor_ = *found;
       savedAt_ = cursor_.iteration;
-      note(concat("resumed after step ", cursor_.iteration, ", epoch ", cursor_.epoch + 1, ", batch ",
-                  cursor_.batch, options_.init.empty() ? "" : "; the parameters are the checkpoint's, not those of --init"));
+      note(concat("resumed after step ", cursor_.iteration, ", epoch ", cursor_.epoch + 1, ", batch ", cursor_.batch,
+                  options_.init.empty() ? "" : "; the parameters are the checkpoint's, not those of --init"));
       return;
     }
     note("no checkpoint found: starting from the beginning");
@@ -118,7 +116,8 @@ void Trainer::checkInjection() const {
   fail("--inject-inf", "the program has no float input to put an infinity into", "leave --inject-inf out");
 }
 
-/// Makes all inputs infinite, because behind a saturating function (a generator's tanh) a single one may have no effect.
+/// Makes all inputs infinite, because behind a saturating function (a generator's tanh) a single one
+/// may have no effect.
 void Trainer::injectInfinity(const Entry &entry) {
   for (const Port &port : entry.inputs)
     if (isFloat(port.dtype))
@@ -137,23 +136,25 @@ void Trainer::noteBounds(const IterationReport &done) {
   for (size_t i = 0; i < reports.size(); ++i) {
     if (!reports[i].unbounded || !boundsNoted_.insert({i, reports[i].overflowed}).second)
       continue;
-    std::string text =
-        concat(reports.size() > 1 ? concat(loop_.name(i), ": ") : "", "the loss scale stays at ",
-               reports[i].scaleAfter, " (", reports[i].overflowed ? "--min-scale" : "--max-scale",
-               "), where torch's GradScaler would go on to ", *reports[i].unbounded);
+    std::string text = concat(reports.size() > 1 ? concat(loop_.name(i), ": ") : "", "the loss scale stays at ",
+                              reports[i].scaleAfter, " (", reports[i].overflowed ? "--min-scale" : "--max-scale",
+                              "), where torch's GradScaler would go on to ", *reports[i].unbounded);
     progress_->line(concat("note: step ", done.iteration + 1, ": ", text));
     log_->note(done.iteration + 1, text);
   }
 }
 
-/// Computes a step of an earlier iteration again; only lost steps may have come after it, because these left the state as it was. Returns where
-/// the first number that is not finite comes from, or "". The session's state is not usable afterwards.
+/// Computes a step of an earlier iteration again; only lost steps may have come after it, because these left the
+/// state as it was. Returns where the first number that is not finite comes from, or "". The session's state is not
+/// usable afterwards.
 std::string Trainer::replay(size_t optimizer, int64_t iteration) {
   const Entry &entry = *loop_.entries()[optimizer];
   // Dropout draws from this counter, and the entry of the first optimizer advances it.
   if (constexpr char counter[] = "rng.step"; session_.stores(counter))
-    session_.setVariableScalar(counter, session_.variableScalar(counter) - double(cursor_.iteration - iteration - (optimizer > 0)));
-  Batches batches(data_, loop_.entries(), {true, cursor_.shuffle, cursor_.seed, iteration / perEpoch_, iteration % perEpoch_});
+    session_.setVariableScalar(counter, session_.variableScalar(counter) -
+                                            double(cursor_.iteration - iteration - (optimizer > 0)));
+  Batches batches(data_, loop_.entries(),
+                  {true, cursor_.shuffle, cursor_.seed, iteration / perEpoch_, iteration % perEpoch_});
   load(batches, *batches.next(), entry, iteration);
   return firstNonFinite(session_, entry);
 }
@@ -163,15 +164,17 @@ std::string Trainer::lastGood() const {
   return saved.empty() ? "; there is no checkpoint of finite parameters" : "; the last good checkpoint is " + saved;
 }
 
-/// Ends a training whose parameters are no longer finite, before their checkpoint takes the place of a good one. This happens only when gradients are
-/// not finite although the loss is, and no loss scaler checks them.
+/// Ends a training whose parameters are no longer finite, before their checkpoint takes the place of a good one. This
+/// happens only when gradients are not finite although the loss is, and no loss scaler checks them.
 void Trainer::checkParameters(int64_t step) const {
   if (options_.onNan == OnNan::Ignore)
     return;
   for (const std::string &name : nonFiniteParameters(session_))
     if (infinite_.count(name) == 0)
-      fail(concat("step ", step), concat("the parameter '", name, "' is not finite: a gradient behind a finite loss was not", lastGood()),
-           "compile with --loss-scale=dynamic, which leaves out such steps, or lower --lr and start from a good checkpoint with --init");
+      fail(concat("step ", step),
+           concat("the parameter '", name, "' is not finite: a gradient behind a finite loss was not", lastGood()),
+           "compile with --loss-scale=dynamic, which leaves out such steps, or lower --lr and start from a good "
+           "checkpoint with --init");
 }
 
 /// Ends a training that cannot use its steps, or notes that it cannot.
@@ -189,8 +192,8 @@ void Trainer::watchSteps(const IterationReport &done) {
     if (!count.grew || count.lost != mark)
       continue;
     const StepReport &report = done.steps[i];
-    std::string text = concat("the last ", count.lost, " steps", done.steps.size() > 1 ? concat(" of '", loop_.name(i), "'") : "",
-                              " are lost: ");
+    std::string text = concat("the last ", count.lost, " steps",
+                              done.steps.size() > 1 ? concat(" of '", loop_.name(i), "'") : "", " are lost: ");
     text += std::isfinite(report.loss)
                 ? concat("gradients are not finite, and the loss scale cannot shrink further (", report.scaleAfter, ")")
                 : concat("the loss is ", report.loss);
@@ -201,10 +204,10 @@ void Trainer::watchSteps(const IterationReport &done) {
     }
     std::string first;
     attempt([&] { first = replay(i, done.iteration); });
-    fail(concat("step ", done.iteration + 1),
-         concat(text, first.empty() ? "" : "; " + first, lastGood()),
+    fail(concat("step ", done.iteration + 1), concat(text, first.empty() ? "" : "; " + first, lastGood()),
          concat("lower --lr, check the data, ",
-                session_.manifest().precisionType == "fp16" ? "compile with --precision=bf16 or --deny for that node, " : "",
+                session_.manifest().precisionType == "fp16" ? "compile with --precision=bf16 or --deny for that node, "
+                                                            : "",
                 "or leave such steps out with --nan=skip"));
   }
 }
@@ -241,7 +244,8 @@ void Trainer::report(const IterationReport &done, bool last) {
     progress_->update(step, concat("epoch ", epoch + 1, "  ", status(reports, rate)));
 }
 
-/// Takes the reports that are waiting: all, or only as many as keep the device from going on. `last`: the newest one ends the training.
+/// Takes the reports that are waiting: all, or only as many as keep the device from going on. `last`: the newest one
+/// ends the training.
 void Trainer::takeReports(bool all, bool last) {
   while (loop_.waiting() == loop_.ahead() || (all && loop_.waiting() > 0)) {
     const IterationReport &done = loop_.next();
@@ -311,7 +315,8 @@ TrainResult Trainer::run() {
   while (cursor_.iteration < total_) {
     const Batches::Batch *batch = batches.next();
     loop_.start(
-        cursor_.iteration, [&](const Entry &entry) { load(batches, *batch, entry, cursor_.iteration); }, [](const Entry &) {});
+        cursor_.iteration, [&](const Entry &entry) { load(batches, *batch, entry, cursor_.iteration); },
+        [](const Entry &) {});
     bool epochEnds = batch->index + 1 == perEpoch_;
     ++cursor_.iteration;
     cursor_.epoch = batch->epoch + epochEnds;

@@ -4,8 +4,7 @@
 
 namespace mpc::rt {
 
-Transpose::Transpose(const Shape &logical, const std::vector<int64_t> &permutation)
-    : elements_(elementsOf(logical)) {
+Transpose::Transpose(const Shape &logical, const std::vector<int64_t> &permutation) : elements_(elementsOf(logical)) {
   if (permutation.empty())
     return;
   std::vector<int64_t> strides(logical.size());

@@ -5,8 +5,8 @@
 
 namespace mpc::rt {
 
-/// Stored dimension i is logical dimension permutation[i]; an empty permutation is the identity. The constructor merges dimensions
-/// of extent 1, and neighbours that stay neighbours, once.
+/// Stored dimension i is logical dimension permutation[i]; an empty permutation is the identity. The constructor merges
+/// dimensions of extent 1, and neighbours that stay neighbours, once.
 class Transpose {
 public:
   Transpose() = default;

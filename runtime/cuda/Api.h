@@ -45,16 +45,7 @@ enum : unsigned { kEventTimed = 0, kEventUntimed = 2 };
 enum : int { kCaptureThreadLocal = 1 };
 // Element types of tensor maps, and how much of a line of L2 a miss fetches. Swizzles count from 0: none,
 // 32, 64, 128 bytes.
-enum : int {
-  kMapU8 = 0,
-  kMapU16 = 1,
-  kMapU32 = 2,
-  kMapU64 = 4,
-  kMapF16 = 6,
-  kMapF32 = 7,
-  kMapF64 = 8,
-  kMapBF16 = 9
-};
+enum : int { kMapU8 = 0, kMapU16 = 1, kMapU32 = 2, kMapU64 = 4, kMapF16 = 6, kMapF32 = 7, kMapF64 = 8, kMapBF16 = 9 };
 enum : int { kPromoteL2To256 = 3 };
 // Options of cuModuleLoadDataEx.
 enum : int { kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6 };

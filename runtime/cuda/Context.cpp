@@ -5,8 +5,7 @@
 namespace mpc::rt::cuda {
 
 Context::Context(const Gpu &gpu) : driver_(Driver::get()), gpu_(gpu) {
-  driver_.check(driver_.devicePrimaryCtxRetain(&context_, gpu.device),
-                concat("cannot use the GPU '", gpu.name, "'"),
+  driver_.check(driver_.devicePrimaryCtxRetain(&context_, gpu.device), concat("cannot use the GPU '", gpu.name, "'"),
                 "another program may hold it for itself alone; check nvidia-smi");
 }
 
@@ -41,9 +40,7 @@ Context::~Context() {
   driver_.devicePrimaryCtxRelease(gpu_.device);
 }
 
-void Context::enter() const {
-  driver_.check(driver_.ctxSetCurrent(context_), "cannot enter the GPU's context");
-}
+void Context::enter() const { driver_.check(driver_.ctxSetCurrent(context_), "cannot enter the GPU's context"); }
 
 void Context::stopped(Result result) const {
   driver_.check(result, "the GPU stopped", "run again with --check-launches to learn in which launch");
@@ -57,9 +54,8 @@ Address Context::allocate(int64_t bytes, std::string_view what) {
     size_t free = 0, total = 0;
     driver_.memGetInfo(&free, &total);
     fail("cuda",
-         concat("the GPU '", gpu_.name, "' has no room for ", what, " of ", bytes, " bytes (",
-                bytesText(bytes), "): ", free, " bytes (", bytesText(int64_t(free)), ") of ",
-                bytesText(int64_t(total)), " are free"),
+         concat("the GPU '", gpu_.name, "' has no room for ", what, " of ", bytes, " bytes (", bytesText(bytes),
+                "): ", free, " bytes (", bytesText(int64_t(free)), ") of ", bytesText(int64_t(total)), " are free"),
          "compile the model with a smaller --batch, or end what else runs on that GPU");
   }
   driver_.check(result, concat("cannot allocate ", what));
@@ -88,8 +84,7 @@ EventHandle Context::event(unsigned flags) {
 Result Context::load(const void *image, ModuleHandle &module, std::string &log) {
   char info[1024] = "", error[4096] = "";
   int options[] = {kErrorLog, kErrorLogBytes, kInfoLog, kInfoLogBytes};
-  void *values[] = {error, reinterpret_cast<void *>(sizeof error), info,
-                    reinterpret_cast<void *>(sizeof info)};
+  void *values[] = {error, reinterpret_cast<void *>(sizeof error), info, reinterpret_cast<void *>(sizeof info)};
   Result result = driver_.moduleLoadDataEx(&module, image, 4, options, values);
   log = *error ? error : info;
   log.resize(std::min(log.size(), log.find('\n')));

@@ -29,11 +29,9 @@ Driver::Driver() : Functions() {
   // The library is never closed, because the driver keeps threads and exit handlers.
   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    fail(kWhere, concat("this machine has no NVIDIA driver (", dlerror(), ")"),
-         "install the driver of its GPU");
+    fail(kWhere, concat("this machine has no NVIDIA driver (", dlerror(), ")"), "install the driver of its GPU");
 #define MPC_CUDA_SYMBOL(name, symbol, parameters) #symbol "\0"
-  static constexpr char symbols[] =
-      MPC_CUDA_FUNCTIONS(MPC_CUDA_SYMBOL) MPC_CUDA_OPTIONAL_FUNCTIONS(MPC_CUDA_SYMBOL);
+  static constexpr char symbols[] = MPC_CUDA_FUNCTIONS(MPC_CUDA_SYMBOL) MPC_CUDA_OPTIONAL_FUNCTIONS(MPC_CUDA_SYMBOL);
 #undef MPC_CUDA_SYMBOL
   const char *missing = nullptr, *symbol = symbols;
   for (size_t at = 0; at < sizeof(Functions); at += sizeof(void *), symbol += std::strlen(symbol) + 1) {
@@ -48,8 +46,7 @@ Driver::Driver() : Functions() {
   if (missing || version < kOldestDriver)
     fail(kWhere,
          concat("the NVIDIA driver is too old: it is of CUDA ", versionText(version),
-                missing ? concat(" and lacks ", missing) : "", "; programs need ",
-                versionText(kOldestDriver)),
+                missing ? concat(" and lacks ", missing) : "", "; programs need ", versionText(kOldestDriver)),
          "install a newer driver");
   Result result = init(0);
   if (result == kNoDevice)

@@ -16,7 +16,7 @@ struct Gpu {
   size_t bytes = 0;        // size of its memory
   int64_t sharedBytes = 0; // the most that a block may have
   int multiprocessors = 0;
-  int driver = 0;          // the driver's CUDA version: 12040 is 12.4
+  int driver = 0; // the driver's CUDA version: 12040 is 12.4
 };
 
 struct Functions {
@@ -26,8 +26,7 @@ struct Functions {
 #undef MPC_CUDA_MEMBER
 };
 
-/// The functions of the driver are members, by the names of MPC_CUDA_FUNCTIONS and
-/// MPC_CUDA_OPTIONAL_FUNCTIONS.
+/// The functions of the driver are members, by the names of MPC_CUDA_FUNCTIONS and MPC_CUDA_OPTIONAL_FUNCTIONS.
 class Driver : public Functions {
 public:
   /// Opens libcuda.so.1 and initializes it, once; returns the same object at every call. Throws Error that says what is

@@ -39,8 +39,7 @@ void InputFeed::deliver() {
   context_.check(cu.eventRecord(block.copied, copy_));
   context_.check(cu.streamWaitEvent(compute_, block.copied, 0));
   for (const Piece &piece : pieces_)
-    context_.check(
-        cu.memcpyDtoDAsync(arena_ + uint64_t(piece.offset), block.device + piece.at, piece.count, compute_));
+    context_.check(cu.memcpyDtoDAsync(arena_ + uint64_t(piece.offset), block.device + piece.at, piece.count, compute_));
   context_.check(cu.eventRecord(block.delivered, compute_));
   block.used = true;
   current_ ^= 1;

@@ -5,13 +5,13 @@
 
 namespace mpc::rt::cuda {
 
-/// Inputs share the arena with temporaries of the previous run, so they wait outside the arena: first in pinned memory, then (copied on
-/// a separate stream) in a block of device memory; after that run they are copied into the arena. There are two of each, so that one
-/// batch is copied while the GPU computes on the other.
+/// Inputs share the arena with temporaries of the previous run, so they wait outside the arena: first in pinned memory,
+/// then (copied on a separate stream) in a block of device memory; after that run they are copied into the arena. There
+/// are two of each, so that one batch is copied while the GPU computes on the other.
 class InputFeed {
 public:
-  /// `bytes`: size of all inputs of one run; `count`: the most inputs that a run has. `compute` is the stream that finds them in
-  /// `arena`.
+  /// `bytes`: size of all inputs of one run; `count`: the most inputs that a run has. `compute` is the stream that
+  /// finds them in `arena`.
   InputFeed(Context &context, StreamHandle compute, Address arena, size_t bytes, size_t count);
 
   /// Returns the part of `bytes` that an input takes.

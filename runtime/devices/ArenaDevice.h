@@ -10,12 +10,8 @@ namespace mpc::rt {
 
 class ArenaDevice : public Device {
 public:
-  void write(int64_t offset, const void *bytes, size_t count) final {
-    std::memcpy(arena_.at(offset), bytes, count);
-  }
-  void read(int64_t offset, void *bytes, size_t count) const final {
-    std::memcpy(bytes, arena_.at(offset), count);
-  }
+  void write(int64_t offset, const void *bytes, size_t count) final { std::memcpy(arena_.at(offset), bytes, count); }
+  void read(int64_t offset, void *bytes, size_t count) const final { std::memcpy(bytes, arena_.at(offset), count); }
   std::byte *mapped(int64_t offset) const final { return arena_.at(offset); }
 
 protected:

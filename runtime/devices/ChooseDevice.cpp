@@ -62,12 +62,12 @@ static ChosenDevice chooseCuda(const Program &program, const DeviceOptions &opti
     return chooseHost(program, options);
   }
   if (missing)
-    fail(missing->where(), missing->clause(),
-         concat(missing->hint(),
-                hasHost ? ", or run with --device=host"
-                : program.has(kEmulatorSection)
-                    ? ", run slowly with --device=emulator, or compile the model with --target=host too"
-                    : ", or compile the model with --target=host too"));
+    fail(
+        missing->where(), missing->clause(),
+        concat(missing->hint(), hasHost ? ", or run with --device=host"
+                                : program.has(kEmulatorSection)
+                                    ? ", run slowly with --device=emulator, or compile the model with --target=host too"
+                                    : ", or compile the model with --target=host too"));
   auto device = std::make_unique<CudaDevice>(program, *found.plan, found.gpu, options);
   if (automatic && hasHost && options.note)
     options.note(concat("runs on the GPU: ", device->description()));

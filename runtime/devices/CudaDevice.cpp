@@ -17,9 +17,7 @@ static constexpr size_t kBounceBytes = 1 << 20;
 /// The shared memory that a kernel has without asking for more (CUDA C++ Programming Guide, "Compute Capabilities").
 static constexpr int64_t kPlainSharedBytes = 48 << 10;
 
-int computeOf(const std::string &target) {
-  return target.starts_with("sm_") ? std::atoi(target.c_str() + 3) : 0;
-}
+int computeOf(const std::string &target) { return target.starts_with("sm_") ? std::atoi(target.c_str() + 3) : 0; }
 static bool exact(const std::string &target) { return target.ends_with('a'); }
 static std::string computeText(int compute) { return concat(compute / 10, ".", compute % 10); }
 
@@ -50,8 +48,7 @@ const Plan &choosePlan(const Program &program, const Gpu &gpu) {
     int64_t shared = sharedBytesOf(plan);
     known += concat(known.empty() ? "" : ", ", plan.target);
     if (shared > gpu.sharedBytes)
-      known +=
-          concat(" (with ", shared, " bytes of shared memory a block; the GPU has ", gpu.sharedBytes, ")");
+      known += concat(" (with ", shared, " bytes of shared memory a block; the GPU has ", gpu.sharedBytes, ")");
     else if ((exact(plan.target) ? compute == gpu.compute : compute <= gpu.compute) &&
              (!best || rank(plan) > rank(*best)))
       best = &plan;
@@ -137,9 +134,8 @@ std::unique_ptr<Snapshots> CudaDevice::snapshots(std::vector<ArenaRange> ranges,
 static int ptxVersionOf(const std::string &ptx) {
   size_t at = ptx.find(".version ");
   int major = 0, minor = 0;
-  return at != ptx.npos && std::sscanf(ptx.c_str() + at, ".version %d.%d", &major, &minor) == 2
-             ? major * 10 + minor
-             : 0;
+  return at != ptx.npos && std::sscanf(ptx.c_str() + at, ".version %d.%d", &major, &minor) == 2 ? major * 10 + minor
+                                                                                                : 0;
 }
 
 /// Loads the cubin if it was made for this GPU or an older one of its generation; otherwise, or if the
@@ -162,8 +158,7 @@ ModuleHandle CudaDevice::load(const GpuModule &module) {
   }
   if (result != kSuccess)
     fail(concat(program_.where(), ": ", module.ptx),
-         concat("the driver cannot load the kernels: ", cu_.describe(result),
-                log.empty() ? "" : "; it says: ", log),
+         concat("the driver cannot load the kernels: ", cu_.describe(result), log.empty() ? "" : "; it says: ", log),
          "please report it with the model and the options");
   return handle;
 }
@@ -231,11 +226,10 @@ static TensorMapBytes encode(const Driver &cu, const TensorMap &map, Address add
   auto rank = unsigned(map.sizes.size());
   auto *to = reinterpret_cast<void *>(address);
   TensorMapBytes bytes;
-  cu.check(map.pixels == 0
-               ? cu.tensorMapEncodeTiled(&bytes, type, rank, to, sizes, strides, box, steps, 0, swizzle,
-                                         kPromoteL2To256, 0)
-               : cu.tensorMapEncodeIm2col(&bytes, type, rank, to, sizes, strides, lower, upper, box[0],
-                                          unsigned(map.pixels), steps, 0, swizzle, kPromoteL2To256, 0),
+  cu.check(map.pixels == 0 ? cu.tensorMapEncodeTiled(&bytes, type, rank, to, sizes, strides, box, steps, 0, swizzle,
+                                                     kPromoteL2To256, 0)
+                           : cu.tensorMapEncodeIm2col(&bytes, type, rank, to, sizes, strides, lower, upper, box[0],
+                                                      unsigned(map.pixels), steps, 0, swizzle, kPromoteL2To256, 0),
            "cannot describe a tensor to the GPU", "please report it with the model and the options");
   return bytes;
 }
@@ -257,8 +251,8 @@ void CudaDevice::launch(const Launch &launch) const {
   for (TensorMapBytes &map : maps)
     parameters.push_back(&map);
   cu_.check(cu_.launchKernel(functions_[kernel], unsigned(about.blocks(launch.grid[0], gpu_.multiprocessors)),
-                             unsigned(launch.grid[1]), unsigned(launch.grid[2]), unsigned(about.threads), 1,
-                             1, unsigned(about.sharedBytes), compute_, parameters.data(), nullptr),
+                             unsigned(launch.grid[1]), unsigned(launch.grid[2]), unsigned(about.threads), 1, 1,
+                             unsigned(about.sharedBytes), compute_, parameters.data(), nullptr),
             concat("cannot launch ", describe(launch), ", kernel ", launch.kernel));
 }
 

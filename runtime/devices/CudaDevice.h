@@ -9,12 +9,13 @@ namespace mpc::rt {
 /// Returns the compute capability that a target is for: 90 for "sm_90a"; 0 for a target that is not a GPU.
 int computeOf(const std::string &target);
 
-/// Returns the target to compile for a GPU of this compute capability; "" where there is none. The runtime builds without the compiler, so it has the names of the compiler's
-/// architectures (dialects/Kernel/Target) once more; test/dialects/Kernel/Target compares the two.
+/// Returns the target to compile for a GPU of this compute capability; "" where there is none. The runtime builds
+/// without the compiler, so it has the names of the compiler's architectures (dialects/Kernel/Target) once more;
+/// test/dialects/Kernel/Target compares the two.
 std::string targetFor(int compute);
 
-/// Returns the plan that runs best on a GPU: that of the newest architecture that is not newer than the GPU and needs no more
-/// shared memory than it has; names with an `a` mean exactly that compute capability. Throws Error that lists
+/// Returns the plan that runs best on a GPU: that of the newest architecture that is not newer than the GPU and needs
+/// no more shared memory than it has; names with an `a` mean exactly that compute capability. Throws Error that lists
 /// both sides when there is none.
 const Plan &choosePlan(const Program &program, const cuda::Gpu &gpu);
 
@@ -42,8 +43,8 @@ private:
   void loadKernels();
   void launch(const Launch &launch) const;
   void runTimed(const Entry &entry, std::vector<double> &seconds);
-  /// Gives the GPU `count` pieces of work one after the other, with events between them, and adds to each element of `seconds` the time of
-  /// its piece.
+  /// Gives the GPU `count` pieces of work one after the other, with events between them, and adds to each element of
+  /// `seconds` the time of its piece.
   template <typename Start>
   void addTimes(size_t count, double *seconds, Start start);
   void runChecked(const Entry &entry);

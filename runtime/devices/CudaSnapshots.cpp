@@ -6,7 +6,8 @@ namespace mpc::rt {
 
 using namespace cuda;
 
-/// A copy costs microseconds, however small, so ranges at most this far apart are copied together: a scaler's state, 64 bytes per variable, is one copy.
+/// A copy costs microseconds, however small, so ranges at most this far apart are copied together: a scaler's state, 64
+/// bytes per variable, is one copy.
 static constexpr int64_t kGap = 256;
 
 CudaSnapshots::CudaSnapshots(Context &context, StreamHandle stream, Address arena,

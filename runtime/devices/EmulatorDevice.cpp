@@ -49,9 +49,7 @@ EmulatorDevice::~EmulatorDevice() {
     interface_->close(emulator_);
 }
 
-void EmulatorDevice::failFromPlugin() const {
-  fail(interface_->error(0), interface_->error(1), interface_->error(2));
-}
+void EmulatorDevice::failFromPlugin() const { fail(interface_->error(0), interface_->error(1), interface_->error(2)); }
 
 std::string EmulatorDevice::description() const { return concat("emulator of ", plan_.target); }
 

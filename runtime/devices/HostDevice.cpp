@@ -9,8 +9,7 @@
 namespace mpc::rt {
 
 HostDevice::HostDevice(const Program &program, const Plan &plan, const DeviceOptions &options)
-    : ArenaDevice(plan.arenaBytes), program_(program), plan_(plan), options_(options),
-      threads_(options.threads) {
+    : ArenaDevice(plan.arenaBytes), program_(program), plan_(plan), options_(options), threads_(options.threads) {
   if (options.checkLaunches)
     faults_.emplace();
 }
@@ -51,8 +50,8 @@ void HostDevice::shareExtraScratch() {
         }
       }
   if (options_.note)
-    options_.note(concat(provider_->name(), " needs more scratch here than was planned for ", count, " of ",
-                         calls, " library calls: ", extraBytes_, " bytes outside the plan"));
+    options_.note(concat(provider_->name(), " needs more scratch here than was planned for ", count, " of ", calls,
+                         " library calls: ", extraBytes_, " bytes outside the plan"));
 }
 
 HostDevice::Prepared HostDevice::prepare(const Launch &launch) {

@@ -7,11 +7,11 @@
 #include "runtime/core/state/Checkpoint.h"
 #include "runtime/support/Error.h"
 
-#include <new>
-#include <cstddef>
 #include <atomic>
+#include <cstddef>
 #include <map>
 #include <mutex>
+#include <new>
 #include <set>
 #include <unistd.h>
 
@@ -28,8 +28,8 @@ thread_local std::string lastError;
 /// Sessions of a process share threads and library providers, so only one step runs at a time.
 std::mutex running;
 
-/// The open sessions; a pointer that is none of them is not followed. The set is never destroyed, because an application may close a session in
-/// the destructor of a static object, which can run after this library's own.
+/// The open sessions; a pointer that is none of them is not followed. The set is never destroyed, because an
+/// application may close a session in the destructor of a static object, which can run after this library's own.
 std::mutex opened;
 using Sessions = std::set<const mpc_session *>;
 alignas(Sessions) std::byte sessionsPlace[sizeof(Sessions)];
@@ -84,7 +84,8 @@ static int guarded(Work &&work) {
   return -1;
 }
 
-/// Returns the session behind a caller's pointer. Throws Error for null, for a pointer that mpc_open did not return, and for a closed session.
+/// Returns the session behind a caller's pointer. Throws Error for null, for a pointer that mpc_open did not return,
+/// and for a closed session.
 static mpc_session *checked(mpc_session *s) {
   checkProcess();
   if (!s)
@@ -113,7 +114,8 @@ static void checkDType(mpc_dtype dtype) {
 
 static void checkElements(const char *name, size_t given, int64_t needed, const Shape &shape) {
   if (given != size_t(needed))
-    fail(name, concat("has ", needed, " elements (shape ", toString(shape), "), not ", given), "give as many elements as the shape has");
+    fail(name, concat("has ", needed, " elements (shape ", toString(shape), "), not ", given),
+         "give as many elements as the shape has");
 }
 
 const Entry &mpc_session::entryOf(mpc_mode mode) {
@@ -234,7 +236,8 @@ int mpc_variable(mpc_session *s, size_t index, mpc_tensor *tensor) {
     const std::vector<Storage> &storage = checked(s)->session.plan().storage;
     checkPointer(tensor, "the tensor");
     if (index >= storage.size())
-      fail("", concat("there are ", storage.size(), " variables, index ", index, " is past the last one"), "count from 0");
+      fail("", concat("there are ", storage.size(), " variables, index ", index, " is past the last one"),
+           "count from 0");
     const Variable &v = *s->session.manifest().variable(storage[index].variable);
     describe(v.userName(), v.role, v.dtype, v.shape, tensor);
   });
@@ -289,7 +292,8 @@ int mpc_step(mpc_session *s, mpc_step_report *reports) {
     checked(s)->entryOf(MPC_TRAIN); // throws if there is nothing to train
     std::lock_guard<std::mutex> lock(running);
     const auto &done = s->loop->run(
-        s->cursor.iteration, [&](const Entry &entry) { s->load(entry); }, [&](const Entry &entry) { s->last = &entry; });
+        s->cursor.iteration, [&](const Entry &entry) { s->load(entry); },
+        [&](const Entry &entry) { s->last = &entry; });
     ++s->cursor.iteration;
     for (size_t i = 0; reports && i < done.size(); ++i)
       reports[i] = {done[i].loss, done[i].rate, done[i].scale, done[i].skipped};

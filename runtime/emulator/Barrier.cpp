@@ -1,7 +1,8 @@
 // bar.sync: PTX ISA, "Parallel Synchronization and Communication Instructions: barrier".
 //
-// Warps take part as a whole (.aligned): all lanes of a warp must meet at the same op. Without a count a barrier waits for every thread of the block that has not
-// exited. A warp that exited as a whole does not count; lanes that exited alone make their warp divergent.
+// Warps take part as a whole (.aligned): all lanes of a warp must meet at the same op. Without a count a barrier waits
+// for every thread of the block that has not exited. A warp that exited as a whole does not count; lanes that exited
+// alone make their warp divergent.
 #include "runtime/emulator/Block.h"
 
 namespace mpc::rt::emulator {
@@ -16,8 +17,11 @@ static void completeIfFull(Block &block, Barrier &b, Thread &self) {
     Thread &missing = block.threads[w * kWarp + __builtin_ctz(~b.lanes[w])];
     Thread &here = block.threads[w * kWarp + __builtin_ctz(b.lanes[w])];
     stop(here, Fault::DivergentBarrier, b.site[w], "thread %u of the same warp %s%s", missing.id,
-         missing.state == State::Exited ? "has exited" : missing.state == State::Ready ? "is elsewhere" : "waits at ",
-         missing.state == State::Exited || missing.state == State::Ready ? "" : block.kernel->sites[missing.site].c_str());
+         missing.state == State::Exited  ? "has exited"
+         : missing.state == State::Ready ? "is elsewhere"
+                                         : "waits at ",
+         missing.state == State::Exited || missing.state == State::Ready ? ""
+                                                                         : block.kernel->sites[missing.site].c_str());
   }
   uint32_t joined = b.warps;
   if (!b.expected) // exited threads have done all that they will do, so it is ordered too
@@ -60,7 +64,8 @@ void mpc_emu_barrier(mpc_emu_thread *thread, uint32_t id, uint32_t threads, uint
     stop(t, Fault::DivergentBarrier, site, "waits for %u threads where others wait for %u", threads, b.expected);
   if (b.warps >> t.warp & 1) {
     if (b.site[t.warp] != site)
-      stop(t, Fault::DivergentBarrier, site, "other threads of the same warp wait at %s", block.kernel->sites[b.site[t.warp]].c_str());
+      stop(t, Fault::DivergentBarrier, site, "other threads of the same warp wait at %s",
+           block.kernel->sites[b.site[t.warp]].c_str());
   } else {
     b.warps |= 1u << t.warp;
     b.lanes[t.warp] = 0;

@@ -91,7 +91,8 @@ static void start(Block &block, Scheduler &scheduler, const Stacks &stacks, uint
     constexpr size_t alignment = 1024; // the largest that a kernel may ask for
     block.sharedBytes = kernel.sharedBytes;
     block.sharedStorage = std::make_unique<char[]>(kernel.sharedBytes + alignment);
-    block.shared = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(block.sharedStorage.get()) + alignment - 1) & -alignment);
+    block.shared =
+        reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(block.sharedStorage.get()) + alignment - 1) & -alignment);
   }
   block.cells.assign((kernel.sharedBytes + (1u << kernel.granuleLog2) - 1) >> kernel.granuleLog2, Cell{});
   if (block.threads.size() < kernel.threads)
@@ -127,8 +128,8 @@ static void start(Block &block, Scheduler &scheduler, const Stacks &stacks, uint
     startAsynchronous(block);
 }
 
-/// Is called when no thread can go on and some have not exited. The finding is the first thread that waits at an mbarrier, or else for registers, at a barrier, in
-/// an operation of a warp or warpgroup.
+/// Is called when no thread can go on and some have not exited. The finding is the first thread that waits at an
+/// mbarrier, or else for registers, at a barrier, in an operation of a warp or warpgroup.
 static void diagnose(Block *blocks, uint32_t count, Scheduler &scheduler) {
   auto forThreads = [&](auto what) {
     for (uint32_t b = 0; b < count; ++b)
@@ -143,24 +144,23 @@ static void diagnose(Block *blocks, uint32_t count, Scheduler &scheduler) {
   struct {
     State state;
     Fault fault;
-  } order[] = {{State::AtMbarrier, Fault::EndlessWait},
-               {State::AtRegisters, Fault::Registers},
-               {State::AtBarrier, Fault::DivergentBarrier},
-               {State::AtClusterBarrier, Fault::DivergentBarrier},
-               {State::InWarp, Fault::DivergentWarp},
-               {State::InWarpgroup, Fault::DivergentWarp}};
+  } order[] = {{State::AtMbarrier, Fault::EndlessWait},     {State::AtRegisters, Fault::Registers},
+               {State::AtBarrier, Fault::DivergentBarrier}, {State::AtClusterBarrier, Fault::DivergentBarrier},
+               {State::InWarp, Fault::DivergentWarp},       {State::InWarpgroup, Fault::DivergentWarp}};
   Thread *waits = nullptr;
   Fault fault = Fault::None;
   for (auto [state, itsFault] : order)
     if (!waits && (waits = first([state = state](Thread &t) { return t.state == state; })))
       fault = itsFault;
-  // Of several mbarriers the one that misses the fewest arrivals is the cause; the others miss arrivals that would come after it.
+  // Of several mbarriers the one that misses the fewest arrivals is the cause; the others miss arrivals that
+  // would come after it.
   if (fault == Fault::EndlessWait)
     forThreads([&](Thread &t) {
       if (t.state == State::AtMbarrier && t.async->mbarrier->pending < waits->async->mbarrier->pending)
         waits = &t;
     });
-  Thread *other = first([&](Thread &t) { return t.state != State::Exited && (t.site != waits->site || t.state != waits->state); });
+  Thread *other =
+      first([&](Thread &t) { return t.state != State::Exited && (t.site != waits->site || t.state != waits->state); });
   if (!other)
     other = first([](Thread &t) { return t.state == State::Exited; });
   uint32_t together = 0;
@@ -173,10 +173,11 @@ static void diagnose(Block *blocks, uint32_t count, Scheduler &scheduler) {
     return describeWait(*waits, other, together, finding);
   if (fault == Fault::Registers)
     return describeRegisters(*waits, finding);
-  const char *format = other ? "%u threads wait here for ever; thread %u %s%s" : "%u threads wait here for ever, for more than there are";
+  const char *format = other ? "%u threads wait here for ever; thread %u %s%s"
+                             : "%u threads wait here for ever, for more than there are";
   bool exited = other && other->state == State::Exited;
-  snprintf(finding.detail, sizeof finding.detail, format, together, other ? other->id : 0, exited ? "has exited" : "waits at ",
-           exited || !other ? "" : blocks->kernel->sites[other->site].c_str());
+  snprintf(finding.detail, sizeof finding.detail, format, together, other ? other->id : 0,
+           exited ? "has exited" : "waits at ", exited || !other ? "" : blocks->kernel->sites[other->site].c_str());
 }
 
 bool runBlocks(Block *blocks, uint32_t count, Scheduler &scheduler, const Stacks &stacks, uint64_t seed) {

@@ -1,9 +1,11 @@
 // The state of a block of GPU threads while it runs: each thread is a fiber, and all fibers run on one OS thread.
 //
-// Fibers switch to each other directly; the scheduler's own stack only starts a block and checks how it ended. Nothing here is global
-// or thread-local: a fiber reaches everything through its Thread, so that the blocks of a cluster can share a scheduler.
+// Fibers switch to each other directly; the scheduler's own stack only starts a block and checks how it ended. Nothing
+// here is global or thread-local: a fiber reaches everything through its Thread, so that the blocks of a cluster can
+// share a scheduler.
 //
-// A fault abandons all fibers where they are. Functions that run on a fiber therefore must not own anything that a destructor would free.
+// A fault abandons all fibers where they are. Functions that run on a fiber therefore must not own anything that a
+// destructor would free.
 #pragma once
 
 #include "mpc/emulator.h"
@@ -53,8 +55,9 @@ struct Progress {
   Mbarrier *mbarrier;                ///< mbarrier at which it waits
   Thread *next;                      ///< next thread that waits at the same mbarrier
   uint32_t phase;                    ///< phase for whose end it waits there
-  uint32_t committed, trail;         ///< number of committed groups of wgmmas; a hash of the wgmma_fences, commits and waits that it passed
-  const void *request;               ///< operands of an operation of the warpgroup that it takes part in
+  uint32_t committed,
+      trail; ///< number of committed groups of wgmmas; a hash of the wgmma_fences, commits and waits that it passed
+  const void *request; ///< operands of an operation of the warpgroup that it takes part in
 };
 
 struct Thread : mpc_emu_thread {
@@ -68,10 +71,10 @@ struct Thread : mpc_emu_thread {
   std::vector<AsyncCopy> copies; ///< copies in flight, oldest first
   std::vector<uint32_t> groups;  ///< sizes of the committed groups; later copies are not committed yet
   // Only in kernels with asynchronous units (Order.h); in others `known` is null:
-  uint32_t slot;                ///< slot in the clocks
-  uint32_t epoch;               ///< counts the thread's releases
-  uint32_t *known;              ///< accesses of slot s in epochs below known[s] happened before what the thread does now
-  Progress *async;              ///< kept apart, so that threads of other kernels lie close together
+  uint32_t slot;   ///< slot in the clocks
+  uint32_t epoch;  ///< counts the thread's releases
+  uint32_t *known; ///< accesses of slot s in epochs below known[s] happened before what the thread does now
+  Progress *async; ///< kept apart, so that threads of other kernels lie close together
 };
 
 /// Barriers and warp_syncs, in which whole warps take part, order memory. The epoch of a warp counts them; accesses of
@@ -101,7 +104,8 @@ enum CellFlag : uint8_t {
   kBarrier = 8, ///< part of an mbarrier
 };
 
-/// The shadow of a granule of shared memory: the last write and two reads since then that are not ordered with each other.
+/// The shadow of a granule of shared memory: the last write and two reads since then that are not ordered
+/// with each other.
 struct Cell {
   Access write, reads[2];
   uint16_t copier;   ///< thread + 1 of a cp.async or tensor_load in flight to it, or 0
@@ -128,11 +132,11 @@ struct Block {
   size_t sharedBytes = 0;
   std::vector<Cell> cells;
   // Only in kernels with asynchronous units:
-  Block *cluster = nullptr;         ///< the blocks of its cluster, in consecutive memory
+  Block *cluster = nullptr;           ///< the blocks of its cluster, in consecutive memory
   uint32_t clusterSize = 1, rank = 0; ///< number of blocks in the cluster; own number in it
-  uint32_t slots = 0, firstSlot = 0; ///< slots of a clock; the first slot of this block
-  std::vector<uint32_t> clocks; ///< clocks of threads, of warpgroups, and two per mbarrier
-  std::vector<Progress> progress; ///< one per thread
+  uint32_t slots = 0, firstSlot = 0;  ///< slots of a clock; the first slot of this block
+  std::vector<uint32_t> clocks;       ///< clocks of threads, of warpgroups, and two per mbarrier
+  std::vector<Progress> progress;     ///< one per thread
   std::vector<Mbarrier> mbarriers;
   std::vector<Warpgroup> warpgroups;
   uint32_t freeRegisters = 0;
@@ -146,7 +150,8 @@ struct Block {
 struct Scheduler {
   Context home;
   Finding finding;
-  // The fibers that can go on, as a ring. Warps that were just released go on first, because their stacks are in the cache.
+  // The fibers that can go on, as a ring. Warps that were just released go on first, because their stacks
+  // are in the cache.
   std::vector<Thread *> ring;
   uint32_t head = 0, size = 0;
 
@@ -163,7 +168,8 @@ struct Scheduler {
 /// Suspends the calling fiber until another thread makes it ready again.
 void suspend(Thread &t);
 /// Ends the run of the scheduler with a finding at `t`; takes a format like printf.
-[[noreturn]] void stop(Thread &t, Fault fault, uint32_t site, const char *format, ...) __attribute__((format(printf, 4, 5)));
+[[noreturn]] void stop(Thread &t, Fault fault, uint32_t site, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /// Makes a waiting thread ready.
 void wake(Thread &t);
@@ -173,7 +179,8 @@ void wake(Thread &t);
 bool runBlocks(Block *blocks, uint32_t count, Scheduler &scheduler, const Stacks &stacks, uint64_t seed);
 
 // Order.cpp
-/// Is called when a whole warp, or all warps in the mask, have met: orders what they did before it before what they do next.
+/// Is called when a whole warp, or all warps in the mask, have met: orders what they did before it before
+/// what they do next.
 void orderMemory(Block &block, uint32_t warps);
 /// Does the same for all threads of a cluster.
 void orderCluster(Block *blocks, uint32_t count);

@@ -23,9 +23,7 @@ static bool completeCluster(Block *blocks, uint32_t count, Thread &self) {
   return true;
 }
 
-void recheckCluster(Thread &exited) {
-  completeCluster(exited.parent->cluster, exited.parent->clusterSize, exited);
-}
+void recheckCluster(Thread &exited) { completeCluster(exited.parent->cluster, exited.parent->clusterSize, exited); }
 
 Block &blockOfCluster(Thread &t, uint32_t rank, uint32_t site) {
   Block &own = *t.parent;

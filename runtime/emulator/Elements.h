@@ -8,8 +8,8 @@ namespace mpc::rt::emulator {
 
 // These functions are always inlined, into functions that are compiled for several CPUs.
 
-/// Converts f16 bits to double, exactly: the bits are placed in an f32, whose exponent is then corrected by a multiplication, which
-/// is exact.
+/// Converts f16 bits to double, exactly: the bits are placed in an f32, whose exponent is then corrected by a
+/// multiplication, which is exact.
 __attribute__((always_inline)) inline double halfValue(uint32_t h) {
   uint32_t magnitude = h & 0x7FFF;
   float value = std::bit_cast<float>(magnitude << 13) * 0x1p112f; // this is also right for subnormals

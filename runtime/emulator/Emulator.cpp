@@ -11,32 +11,51 @@ namespace mpc::rt::emulator {
 
 const char *nameOf(Fault fault) {
   switch (fault) {
-  case Fault::None: return "no fault";
-  case Fault::OutOfBoundsRead: return "out-of-bounds read";
-  case Fault::OutOfBoundsWrite: return "out-of-bounds write";
-  case Fault::ReadOnlyWrite: return "write to a read-only buffer";
-  case Fault::Misaligned: return "misaligned access";
-  case Fault::Uninitialized: return "uninitialised read";
-  case Fault::Race: return "race";
-  case Fault::UnawaitedCopy: return "unawaited copy_async";
-  case Fault::DivergentBarrier: return "divergent barrier";
-  case Fault::DivergentWarp: return "divergent warp operation";
-  case Fault::UnawaitedLoad: return "unawaited tensor_load";
-  case Fault::UnawaitedProduct: return "unawaited wgmma";
-  case Fault::UnawaitedStore: return "unawaited tensor_store";
-  case Fault::InUse: return "write to memory in use";
-  case Fault::MissingFence: return "missing async_fence";
-  case Fault::Mbarrier: return "misused mbarrier";
-  case Fault::EndlessWait: return "endless mbarrier_wait";
-  case Fault::Cluster: return "wrong block of the cluster";
-  case Fault::Registers: return "wrong set_registers";
+  case Fault::None:
+    return "no fault";
+  case Fault::OutOfBoundsRead:
+    return "out-of-bounds read";
+  case Fault::OutOfBoundsWrite:
+    return "out-of-bounds write";
+  case Fault::ReadOnlyWrite:
+    return "write to a read-only buffer";
+  case Fault::Misaligned:
+    return "misaligned access";
+  case Fault::Uninitialized:
+    return "uninitialised read";
+  case Fault::Race:
+    return "race";
+  case Fault::UnawaitedCopy:
+    return "unawaited copy_async";
+  case Fault::DivergentBarrier:
+    return "divergent barrier";
+  case Fault::DivergentWarp:
+    return "divergent warp operation";
+  case Fault::UnawaitedLoad:
+    return "unawaited tensor_load";
+  case Fault::UnawaitedProduct:
+    return "unawaited wgmma";
+  case Fault::UnawaitedStore:
+    return "unawaited tensor_store";
+  case Fault::InUse:
+    return "write to memory in use";
+  case Fault::MissingFence:
+    return "missing async_fence";
+  case Fault::Mbarrier:
+    return "misused mbarrier";
+  case Fault::EndlessWait:
+    return "endless mbarrier_wait";
+  case Fault::Cluster:
+    return "wrong block of the cluster";
+  case Fault::Registers:
+    return "wrong set_registers";
   }
   return "";
 }
 
 static std::string describe(const Kernel &kernel, const Finding &f, std::string_view dispatch) {
-  return concat(nameOf(f.fault), " in ", dispatch.empty() ? "" : concat(dispatch, ", "), "kernel ", kernel.name, ", block (", f.block[0], ", ",
-                f.block[1], ", ", f.block[2], "), thread ", f.thread, ": ", f.detail);
+  return concat(nameOf(f.fault), " in ", dispatch.empty() ? "" : concat(dispatch, ", "), "kernel ", kernel.name,
+                ", block (", f.block[0], ", ", f.block[1], ", ", f.block[2], "), thread ", f.thread, ": ", f.detail);
 }
 
 FaultError::FaultError(const Kernel &kernel, const Finding &finding, std::string_view dispatch)
@@ -46,11 +65,13 @@ FaultError::FaultError(const Kernel &kernel, const Finding &finding, std::string
 
 //===-- Descriptions ---------------------------------------------------------------------------===//
 
-/// Parses a line "map" without its key; number(text) takes a number off the text. Returns rank 0 if the line is not valid.
+/// Parses a line "map" without its key; number(text) takes a number off the text. Returns rank 0 if the
+/// line is not valid.
 static TensorMap parseMap(std::string_view text, FunctionRef<int64_t(std::string_view &)> number) {
   TensorMap map = {};
   auto next = [&] { return number(text); };
-  map.buffer = uint32_t(next()), map.elementBytes = uint32_t(next()), map.swizzle = uint32_t(next()), map.pixels = uint32_t(next());
+  map.buffer = uint32_t(next()), map.elementBytes = uint32_t(next()), map.swizzle = uint32_t(next()),
+  map.pixels = uint32_t(next());
   uint32_t rank = uint32_t(next());
   if (rank == 0 || rank > TensorMap::maxRank || map.elementBytes == 0 || map.elementBytes > 8 || map.swizzle > 3)
     return map;
@@ -59,7 +80,8 @@ static TensorMap parseMap(std::string_view text, FunctionRef<int64_t(std::string
     for (uint32_t d = begin; d < end; ++d)
       list[d] = next();
   };
-  read(map.sizes, 0, rank), read(map.strides, 1, rank), read(map.box, 0, map.pixels ? 1 : rank), read(map.steps, 0, rank);
+  read(map.sizes, 0, rank), read(map.strides, 1, rank), read(map.box, 0, map.pixels ? 1 : rank),
+      read(map.steps, 0, rank);
   if (map.pixels)
     read(map.lower, 1, rank - 1), read(map.upper, 1, rank - 1);
   return map;
@@ -69,7 +91,10 @@ Kernel Kernel::parse(std::string name, mpc_emu_kernel_fn entry, std::string_view
   Kernel kernel;
   kernel.name = std::move(name);
   kernel.entry = entry;
-  auto malformed = [&] { fail(where, concat("kernel '", kernel.name, "' has a description that this runtime cannot read"), "compile the model again"); };
+  auto malformed = [&] {
+    fail(where, concat("kernel '", kernel.name, "' has a description that this runtime cannot read"),
+         "compile the model again");
+  };
   auto number = [&](std::string_view &text) {
     while (!text.empty() && text.front() == ' ')
       text.remove_prefix(1);
@@ -97,7 +122,8 @@ Kernel Kernel::parse(std::string name, mpc_emu_kernel_fn entry, std::string_view
       uint32_t bytes = uint32_t(number(rest)), alignment = uint32_t(number(rest));
       if (alignment == 0 || alignment > 1024 || (alignment & (alignment - 1)))
         malformed();
-      // Each piece is aligned exactly as requested and never by chance to more, so that a kernel which relies on more is found.
+      // Each piece is aligned exactly as requested and never by chance to more, so that a kernel which relies
+      // on more is found.
       uint32_t offset = (kernel.sharedBytes + alignment - 1) & -alignment;
       if (alignment < 1024 && !(offset & alignment))
         offset += alignment;
@@ -118,12 +144,15 @@ Kernel Kernel::parse(std::string name, mpc_emu_kernel_fn entry, std::string_view
       malformed();
     }
   }
-  if (kernel.threads == 0 || kernel.threads % kWarp || kernel.threads > MPC_EMU_MAX_THREADS || kernel.shared.size() > MPC_EMU_MAX_PIECES)
+  if (kernel.threads == 0 || kernel.threads % kWarp || kernel.threads > MPC_EMU_MAX_THREADS ||
+      kernel.shared.size() > MPC_EMU_MAX_PIECES)
     malformed();
   if (kernel.cluster == 0 || kernel.cluster > MPC_EMU_MAX_CLUSTER)
     malformed();
   if (kernel.cluster > 1 && kernel.cluster * slotsOfBlock(kernel.threads) > kMaxSlots)
-    fail(where, concat("kernel '", kernel.name, "' has clusters of ", kernel.cluster, " blocks of ", kernel.threads, " threads, which the emulator cannot order"),
+    fail(where,
+         concat("kernel '", kernel.name, "' has clusters of ", kernel.cluster, " blocks of ", kernel.threads,
+                " threads, which the emulator cannot order"),
          "use smaller clusters");
   return kernel;
 }
@@ -166,16 +195,20 @@ void Emulator::release(std::unique_ptr<Worker> worker) {
 
 void Emulator::launch(const Kernel &kernel, Grid grid, std::span<const Buffer> buffers, std::string_view dispatch) {
   if (buffers.size() != kernel.buffers)
-    fail(std::string(dispatch), concat("launches kernel ", kernel.name, " with ", buffers.size(), " buffers, not ", kernel.buffers),
+    fail(std::string(dispatch),
+         concat("launches kernel ", kernel.name, " with ", buffers.size(), " buffers, not ", kernel.buffers),
          "compile the model again");
   if (grid.x % kernel.cluster != 0)
-    fail(std::string(dispatch), concat("launches kernel ", kernel.name, " over ", grid.x, " blocks, which are no clusters of ", kernel.cluster),
-         "compile the model again");
+    fail(
+        std::string(dispatch),
+        concat("launches kernel ", kernel.name, " over ", grid.x, " blocks, which are no clusters of ", kernel.cluster),
+        "compile the model again");
   std::vector<void *> arguments;
   for (size_t i = 0; i < buffers.size(); ++i)
     arguments.push_back(reinterpret_cast<void *>(MPC_EMU_GLOBAL(i)));
 
-  // All blocks before the first faulty one run, whatever the number of threads, so that the message is the same every time.
+  // All blocks before the first faulty one run, whatever the number of threads, so that the message is the
+  // same every time.
   struct Run {
     Emulator *self;
     const Kernel *kernel;
@@ -186,7 +219,8 @@ void Emulator::launch(const Kernel &kernel, Grid grid, std::span<const Buffer> b
     std::mutex mutex;
     Finding finding;
     std::optional<Error> error;
-  } run{this, &kernel, grid, buffers.data(), arguments.data(), int64_t(grid.x / kernel.cluster) * grid.y * grid.z, {}, {}, {}};
+  } run{this, &kernel, grid, buffers.data(), arguments.data(), int64_t(grid.x / kernel.cluster) * grid.y * grid.z,
+        {},   {},      {}};
   auto blocks = [](void *context, int64_t begin, int64_t end) {
     Run &run = *static_cast<Run *>(context);
     // No exception may pass through the threads' own code.

@@ -1,7 +1,8 @@
 // Runs compiled GPU kernels on the CPU, and checks what they do.
 //
-// A block's threads are fibers on one OS thread; blocks are distributed over the runtime's threads. Each kernel runs with checks of bounds, alignment,
-// initialisation of shared memory, races, and divergence; a finding stops the launch with an Error that names kernel, block, thread and op.
+// A block's threads are fibers on one OS thread; blocks are distributed over the runtime's threads. Each kernel runs
+// with checks of bounds, alignment, initialisation of shared memory, races, and divergence; a finding stops the launch
+// with an Error that names kernel, block, thread and op.
 #pragma once
 
 #include "mpc/emulator.h"
@@ -80,8 +81,8 @@ public:
   explicit Emulator(Threads &threads, uint64_t seed = 0);
   ~Emulator();
 
-  /// Runs the kernel over the grid and returns when it is done. `dispatch` is its name in messages. Throws FaultError; the buffers are
-  /// then in an undefined state. Only one caller at a time may use it.
+  /// Runs the kernel over the grid and returns when it is done. `dispatch` is its name in messages. Throws FaultError;
+  /// the buffers are then in an undefined state. Only one caller at a time may use it.
   void launch(const Kernel &kernel, Grid grid, std::span<const Buffer> buffers, std::string_view dispatch = {});
 
   void setSeed(uint64_t seed) { seed_ = seed; }

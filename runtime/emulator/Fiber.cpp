@@ -26,13 +26,15 @@ Stacks::Stacks(size_t count) : count_(count), bytes_(count * (kStackBytes + kGua
 }
 
 #ifdef MPC_EMU_ASAN
-/// Takes away AddressSanitizer's marks of computations on stacks that were never continued: the memory has another use now. __asan_unpoison_memory_region would do it,
-/// but not under allow_user_poisoning=0, which tools/ci/sanitize.py needs for LLVM's allocators.
+/// Takes away AddressSanitizer's marks of computations on stacks that were never continued: the memory has another use
+/// now. __asan_unpoison_memory_region would do it, but not under allow_user_poisoning=0, which tools/ci/sanitize.py
+/// needs for LLVM's allocators.
 __attribute__((no_sanitize_address)) static void clearMarks(const char *begin, const char *end) {
   size_t scale, offset;
   __asan_get_shadow_mapping(&scale, &offset);
   auto *mark = reinterpret_cast<volatile uint64_t *>((reinterpret_cast<uintptr_t>(begin) >> scale) + offset);
-  for (auto *last = reinterpret_cast<volatile uint64_t *>((reinterpret_cast<uintptr_t>(end) >> scale) + offset); mark != last; ++mark)
+  for (auto *last = reinterpret_cast<volatile uint64_t *>((reinterpret_cast<uintptr_t>(end) >> scale) + offset);
+       mark != last; ++mark)
     *mark = 0;
 }
 #else
@@ -55,9 +57,10 @@ void *Stacks::bottom(size_t i) const { return base_ + i * (kStackBytes + kGuardB
 //===-- The switch: by hand, or by the C library ---------------------------------------===//
 
 #if defined(__x86_64__) && !defined(MPC_EMU_UCONTEXT)
-// The registers that a callee preserves (System V ABI), and the control words of SSE and x87. The layout of a saved context, from its
-// address up: mxcsr and x87 control word (4 bytes each), r15, r14, r13, r12, rbx, rbp, return address. Loading a control word is slow, and
-// they hardly ever differ: only then is it loaded (of mxcsr, the control bits count, not the flags of past exceptions).
+// The registers that a callee preserves (System V ABI), and the control words of SSE and x87. The layout of a saved
+// context, from its address up: mxcsr and x87 control word (4 bytes each), r15, r14, r13, r12, rbx, rbp, return
+// address. Loading a control word is slow, and they hardly ever differ: only then is it loaded (of mxcsr, the control
+// bits count, not the flags of past exceptions).
 asm(R"(
   .text
   .p2align 4
@@ -125,7 +128,8 @@ static void switchRegisters(void *&from, void *to) { mpc_emu_switch_context(&fro
 #include <new>
 #include <ucontext.h>
 namespace mpc::rt::emulator {
-// Other CPUs (or, to try it, -DMPC_EMU_UCONTEXT): the C library's contexts, which also save the signal mask with a system call.
+// Other CPUs (or, to try it, -DMPC_EMU_UCONTEXT): the C library's contexts, which also save the signal mask
+// with a system call.
 namespace {
 struct Saved {
   ucontext_t context;
@@ -194,7 +198,9 @@ void switchContext(Context &from, const Context &to) {
   __sanitizer_finish_switch_fiber(fakeStack, nullptr, nullptr);
 }
 #else
-Context makeContext(const Stacks &stacks, size_t i, void (*entry)(void *), void *argument) { return {makeRegisters(stacks.top(i), entry, argument)}; }
+Context makeContext(const Stacks &stacks, size_t i, void (*entry)(void *), void *argument) {
+  return {makeRegisters(stacks.top(i), entry, argument)};
+}
 void contextStarted() {}
 void switchContext(Context &from, const Context &to) { switchRegisters(from.registers, to.registers); }
 #endif

@@ -5,7 +5,8 @@
 
 namespace mpc::rt::emulator {
 
-/// `count` stacks, each with an inaccessible page below it, so that an overflow is a segmentation fault instead of silent damage.
+/// `count` stacks, each with an inaccessible page below it, so that an overflow is a segmentation fault instead
+/// of silent damage.
 class Stacks {
 public:
   explicit Stacks(size_t count);
@@ -41,7 +42,8 @@ struct Context {
 #endif
 };
 
-/// Makes a computation that will call entry(argument) on stack `i`. entry must call contextStarted() first and never return.
+/// Makes a computation that will call entry(argument) on stack `i`. entry must call contextStarted() first
+/// and never return.
 Context makeContext(const Stacks &stacks, size_t i, void (*entry)(void *), void *argument);
 void contextStarted();
 /// Saves the running computation in `from` and continues `to`.

@@ -5,10 +5,10 @@
 //   sum  = (truncate(C / unit) + sum over k of truncate(a b / unit)) unit, then cut to 13 bits behind the
 //   leading one
 //
-// DeepSeek-V3 Technical Report (arXiv 2412.19437), 3.5.2, says: products are aligned to the largest exponent, 14
-// bits are kept and the others cut, and sums are cut in the same way. Xie et al., "MMA-Sim: Bit-Accurate Reference Model of Tensor
-// Cores and Matrix Cores" (arXiv 2511.10909), measured 13 fractional bits, truncation and the format 1-8-13
-// on H100. Products with an infinity or a NaN are summed by the rules of IEEE 754.
+// DeepSeek-V3 Technical Report (arXiv 2412.19437), 3.5.2, says: products are aligned to the largest exponent, 14 bits
+// are kept and the others cut, and sums are cut in the same way. Xie et al., "MMA-Sim: Bit-Accurate Reference Model of
+// Tensor Cores and Matrix Cores" (arXiv 2511.10909), measured 13 fractional bits, truncation and the format 1-8-13 on
+// H100. Products with an infinity or a NaN are summed by the rules of IEEE 754.
 #include "runtime/emulator/Float8.h"
 
 #include <algorithm>
@@ -32,8 +32,7 @@ std::array<Code, 256> makeCodes(int mantissaBits, int bias, bool hasInfinity) {
   std::array<Code, 256> codes;
   int exponents = 0x7F >> mantissaBits, mantissas = 1 << mantissaBits;
   for (int i = 0; i < 256; ++i) {
-    int exponent = (i & 0x7F) >> mantissaBits, mantissa = i & (mantissas - 1),
-        scale = std::max(exponent, 1) - bias;
+    int exponent = (i & 0x7F) >> mantissaBits, mantissa = i & (mantissas - 1), scale = std::max(exponent, 1) - bias;
     double value = std::ldexp(double(mantissa + (exponent ? mantissas : 0)), scale - mantissaBits);
     if (exponent == exponents && (hasInfinity || mantissa == mantissas - 1))
       value = hasInfinity && mantissa == 0 ? std::numeric_limits<double>::infinity()
@@ -58,7 +57,8 @@ struct Operands {
   bool finiteA[kRows], finiteB;
 };
 
-/// Converts the 32 elements of a row; `step` is the distance between elements of the output. Returns whether all are finite.
+/// Converts the 32 elements of a row; `step` is the distance between elements of the output. Returns
+/// whether all are finite.
 bool convert(const char *shared, const uint32_t *places, const std::array<Code, 256> &codes, double *values,
              double *exponents, uint32_t step) {
   bool finite = true;
@@ -134,8 +134,8 @@ void multiplyRow(const Operands &o, uint32_t r, float *const sums[4]) {
 }
 } // namespace
 
-void multiplyFloat8(const char *shared, const uint32_t *placesOfA, const uint32_t *placesOfB,
-                    uint32_t columns, uint32_t elementA, uint32_t elementB, float *const *sums) {
+void multiplyFloat8(const char *shared, const uint32_t *placesOfA, const uint32_t *placesOfB, uint32_t columns,
+                    uint32_t elementA, uint32_t elementB, float *const *sums) {
   Operands o;
   for (uint32_t r = 0; r < kRows; ++r)
     o.finiteA[r] = convert(shared, placesOfA + 2 * r, codesOf(elementA), o.a[r], o.exponentsOfA[r], 1);
@@ -143,8 +143,7 @@ void multiplyFloat8(const char *shared, const uint32_t *placesOfA, const uint32_
     o.finiteB = true;
     for (uint32_t i = 0; i < kLanes; ++i)
       o.finiteB &= convert(shared, placesOfB + 2 * (j * kLanes + i), codesOf(elementB),
-                           reinterpret_cast<double *>(o.b) + i,
-                           reinterpret_cast<double *>(o.exponentsOfB) + i, kLanes);
+                           reinterpret_cast<double *>(o.b) + i, reinterpret_cast<double *>(o.exponentsOfB) + i, kLanes);
     for (uint32_t r = 0; r < kRows; ++r) {
       // Sum 4 j + 2 h + p of lane l of warp w belongs to row 16 w + l / 4 + 8 h, column 8 j + 2 (l mod 4) + p.
       float *const *lanes = sums + r / 16 * kWarp + r % 8 * 4;

@@ -20,8 +20,7 @@ Mbarrier &findMbarrier(Thread &t, Block &block, uint64_t address, uint32_t site)
       if (block.racesKnown && !isOrdered(b.init, t, block.warps[t.warp]))
         stop(t, Fault::Mbarrier, site, "thread %u initialised it, and no barrier came behind", b.initThread);
       if (&block != t.parent && !b.fenced)
-        stop(t, Fault::Mbarrier, site, "no mbarrier_fence came behind its initialisation by thread %u",
-             b.initThread);
+        stop(t, Fault::Mbarrier, site, "no mbarrier_fence came behind its initialisation by thread %u", b.initThread);
       return b;
     }
   stop(t, Fault::Mbarrier, site, "there is no mbarrier at this address: it was never initialised");
@@ -56,8 +55,8 @@ void completePhase(Mbarrier &b, Thread &self) {
 
 static void arrive(Thread &t, Mbarrier &b, uint32_t site) {
   if (b.pending == 0)
-    stop(t, Fault::Mbarrier, site, "more than %u arrivals in phase %u, which still misses %lld bytes",
-         b.count, b.phase, static_cast<long long>(b.expected));
+    stop(t, Fault::Mbarrier, site, "more than %u arrivals in phase %u, which still misses %lld bytes", b.count, b.phase,
+         static_cast<long long>(b.expected));
   release(t, b.arriving);
   --b.pending;
   completePhase(b, t);
@@ -70,11 +69,11 @@ void describeWait(const Thread &t, const Thread *other, uint32_t count, Finding 
                              "%u threads wait for ever for the end of phase %u (parity %u), of whose %u "
                              "arrivals %u are missing, and %lld bytes; "
                              "mbarrier of %s",
-                             count, b.phase, b.phase & 1, b.count, b.pending,
-                             static_cast<long long>(b.expected), sites[b.initSite].c_str());
+                             count, b.phase, b.phase & 1, b.count, b.pending, static_cast<long long>(b.expected),
+                             sites[b.initSite].c_str());
   if (other && other->state != State::Exited && size_t(length) < sizeof finding.detail)
-    std::snprintf(finding.detail + length, sizeof finding.detail - size_t(length), "; thread %u waits at %s",
-                  other->id, sites[other->site].c_str());
+    std::snprintf(finding.detail + length, sizeof finding.detail - size_t(length), "; thread %u waits at %s", other->id,
+                  sites[other->site].c_str());
 }
 
 } // namespace mpc::rt::emulator
@@ -90,15 +89,14 @@ void mpc_emu_mbarrier_init(mpc_emu_thread *thread, uint64_t barrier, uint32_t co
   uint32_t number = uint32_t(block.mbarriers.size());
   if (number == kMaxMbarriers)
     stop(t, Fault::Mbarrier, site, "the emulator has %u of a block", kMaxMbarriers);
-  for (uint32_t i = place >> block.kernel->granuleLog2;
-       i <= (place + kMbarrierBytes - 1) >> block.kernel->granuleLog2; ++i)
+  for (uint32_t i = place >> block.kernel->granuleLog2; i <= (place + kMbarrierBytes - 1) >> block.kernel->granuleLog2;
+       ++i)
     block.cells[i].flags |= kBarrier;
   uint32_t *clocks =
       block.clocks.data() + (size_t(block.threadCount) + block.warpgroups.size() + 2 * number) * block.slots;
   std::fill(clocks, clocks + 2 * size_t(block.slots), 0);
-  block.mbarriers.push_back({&block, number, place, count, count, 0, 0,
-                             accessOf(t, block.warps[t.warp], false), t.id, site, false, clocks,
-                             clocks + block.slots});
+  block.mbarriers.push_back({&block, number, place, count, count, 0, 0, accessOf(t, block.warps[t.warp], false), t.id,
+                             site, false, clocks, clocks + block.slots});
 }
 
 void mpc_emu_mbarrier_fence(mpc_emu_thread *thread) {

@@ -12,9 +12,11 @@ static constexpr uint64_t kOffsetMask = (1ull << MPC_EMU_OFFSET_BITS) - 1;
 
 static int64_t offsetOf(uint64_t address) { return int64_t(address & kOffsetMask) - int64_t(MPC_EMU_BIAS); }
 
-static void checkAlignment(Thread &t, const void *memory, uint32_t bytes, uint32_t log2Alignment, const char *space, uint32_t site) {
+static void checkAlignment(Thread &t, const void *memory, uint32_t bytes, uint32_t log2Alignment, const char *space,
+                           uint32_t site) {
   if (reinterpret_cast<uintptr_t>(memory) & ((1u << log2Alignment) - 1))
-    stop(t, Fault::Misaligned, site, "an access of %u bytes in %s memory is not aligned to %u", bytes, space, 1u << log2Alignment);
+    stop(t, Fault::Misaligned, site, "an access of %u bytes in %s memory is not aligned to %u", bytes, space,
+         1u << log2Alignment);
 }
 
 char *locateGlobal(Thread &t, uint64_t address, uint32_t bytes, uint32_t access, uint32_t site) {
@@ -27,10 +29,11 @@ char *locateGlobal(Thread &t, uint64_t address, uint32_t bytes, uint32_t access,
   const Buffer &buffer = block.buffers[number];
   int64_t offset = offsetOf(address);
   if (offset < 0 || uint64_t(offset) + bytes > buffer.bytes)
-    stop(t, beyond, site, "%u bytes at byte %lld of buffer %u, which has %llu", bytes, static_cast<long long>(offset), unsigned(number),
-         static_cast<unsigned long long>(buffer.bytes));
+    stop(t, beyond, site, "%u bytes at byte %lld of buffer %u, which has %llu", bytes, static_cast<long long>(offset),
+         unsigned(number), static_cast<unsigned long long>(buffer.bytes));
   if (write && !buffer.writable)
-    stop(t, Fault::ReadOnlyWrite, site, "%u bytes at byte %lld of buffer %u, an input", bytes, static_cast<long long>(offset), unsigned(number));
+    stop(t, Fault::ReadOnlyWrite, site, "%u bytes at byte %lld of buffer %u, an input", bytes,
+         static_cast<long long>(offset), unsigned(number));
   char *memory = static_cast<char *>(buffer.data) + offset;
   checkAlignment(t, memory, bytes, access & 0xFF, "global", site);
   return memory;
@@ -38,15 +41,17 @@ char *locateGlobal(Thread &t, uint64_t address, uint32_t bytes, uint32_t access,
 
 uint32_t locateShared(Thread &t, uint64_t address, uint32_t bytes, uint32_t log2Alignment, bool write, uint32_t site) {
   const Block &block = *t.parent;
-  uint32_t number = address >> MPC_EMU_OFFSET_BITS & 0x7FFF; // the block in the cluster, which is always 0 here, and the piece
+  uint32_t number =
+      address >> MPC_EMU_OFFSET_BITS & 0x7FFF; // the block in the cluster, which is always 0 here, and the piece
   Fault beyond = write ? Fault::OutOfBoundsWrite : Fault::OutOfBoundsRead;
   if (!(address >> 63) || number >= block.kernel->shared.size())
-    stop(t, beyond, site, "%u bytes at no address of shared memory (%#llx)", bytes, static_cast<unsigned long long>(address));
+    stop(t, beyond, site, "%u bytes at no address of shared memory (%#llx)", bytes,
+         static_cast<unsigned long long>(address));
   const Kernel::Piece &piece = block.kernel->shared[number];
   int64_t offset = offsetOf(address);
   if (offset < 0 || uint64_t(offset) + bytes > piece.bytes)
-    stop(t, beyond, site, "%u bytes at byte %lld of piece %u of shared memory, which has %u", bytes, static_cast<long long>(offset), number,
-         piece.bytes);
+    stop(t, beyond, site, "%u bytes at byte %lld of piece %u of shared memory, which has %u", bytes,
+         static_cast<long long>(offset), number, piece.bytes);
   uint32_t place = piece.offset + uint32_t(offset);
   checkAlignment(t, block.shared + place, bytes, log2Alignment, "shared", site);
   return place;
@@ -62,7 +67,8 @@ Place placeOf(const Block &block, uint32_t place) {
   return {piece, place - pieces[piece].offset};
 }
 
-[[noreturn]] static void race(Thread &t, uint32_t place, Access other, const char *mine, const char *theirs, uint32_t site) {
+[[noreturn]] static void race(Thread &t, uint32_t place, Access other, const char *mine, const char *theirs,
+                              uint32_t site) {
   const Block &block = *t.parent;
   auto [piece, byte] = placeOf(block, place);
   uint32_t own = slotsOfBlock(block.threadCount), rank = slotOf(other) / own, slot = slotOf(other) % own;
@@ -70,22 +76,27 @@ Place placeOf(const Block &block, uint32_t place) {
   if (rank != block.rank)
     std::snprintf(where, sizeof where, " of block %u of the cluster", rank);
   if (slot < block.threadCount)
-    stop(t, Fault::Race, site, "%s of byte %u of piece %u of shared memory without a barrier after the %s by thread %u%s", mine, byte, piece, theirs, slot, where);
+    stop(t, Fault::Race, site,
+         "%s of byte %u of piece %u of shared memory without a barrier after the %s by thread %u%s", mine, byte, piece,
+         theirs, slot, where);
   if (slot < block.threadCount + kMaxMbarriers)
-    stop(t, Fault::UnawaitedLoad, site, "%s of byte %u of piece %u of shared memory, of which this thread does not know that its tensor_load is done", mine,
-         byte, piece);
-  stop(t, Fault::Race, site, "%s of byte %u of piece %u of shared memory without a barrier after the %s by wgmma of warpgroup %u%s", mine, byte, piece,
-       theirs, slot - block.threadCount - kMaxMbarriers, where);
+    stop(t, Fault::UnawaitedLoad, site,
+         "%s of byte %u of piece %u of shared memory, of which this thread does not know that its tensor_load is done",
+         mine, byte, piece);
+  stop(t, Fault::Race, site,
+       "%s of byte %u of piece %u of shared memory without a barrier after the %s by wgmma of warpgroup %u%s", mine,
+       byte, piece, theirs, slot - block.threadCount - kMaxMbarriers, where);
 }
 
 void copyUnderWay(Thread &t, const Cell &cell, const char *what, uint32_t site) {
-  stop(t, cell.flags & kLoading ? Fault::UnawaitedLoad : Fault::UnawaitedCopy, site, "%s of shared memory that a copy started by thread %u may not have reached",
-       what, cell.copier - 1u);
+  stop(t, cell.flags & kLoading ? Fault::UnawaitedLoad : Fault::UnawaitedCopy, site,
+       "%s of shared memory that a copy started by thread %u may not have reached", what, cell.copier - 1u);
 }
 
 void inUse(Thread &t, uint32_t place, const Cell &cell, uint32_t site) {
   auto [piece, byte] = placeOf(*t.parent, place);
-  stop(t, Fault::InUse, site, "byte %u of piece %u of shared memory is in use by %s", byte, piece, cell.products ? "wgmma" : "tensor_store");
+  stop(t, Fault::InUse, site, "byte %u of piece %u of shared memory is in use by %s", byte, piece,
+       cell.products ? "wgmma" : "tensor_store");
 }
 
 static void checkCells(Thread &t, uint32_t place, uint32_t bytes, uint32_t kind, uint32_t site) {
@@ -100,7 +111,8 @@ static void checkCells(Thread &t, uint32_t place, uint32_t bytes, uint32_t kind,
     if (kind != MPC_EMU_READ && (cell.products || cell.stores))
       inUse(t, i << shift, cell, site);
     if (cell.flags & kBarrier)
-      stop(t, Fault::Mbarrier, site, "%u bytes of shared memory of which byte %u is part of an mbarrier", bytes, i << shift > place ? (i << shift) - place : 0);
+      stop(t, Fault::Mbarrier, site, "%u bytes of shared memory of which byte %u is part of an mbarrier", bytes,
+           i << shift > place ? (i << shift) - place : 0);
     if (kind != MPC_EMU_WRITE && !(cell.flags & kWritten))
       stop(t, Fault::Uninitialized, site, "%u bytes of shared memory, of which byte %u was never written", bytes,
            i << shift > place ? (i << shift) - place : 0);
@@ -113,7 +125,8 @@ static void checkCells(Thread &t, uint32_t place, uint32_t bytes, uint32_t kind,
     if (!bothAtomic && !isOrdered(cell.write, t, warp))
       race(t, i << shift, cell.write, kind == MPC_EMU_READ ? "read" : "write", "write", site);
     if (kind == MPC_EMU_READ) {
-      // The new read replaces one that is ordered before it: whatever is ordered after the new read is also ordered after the old one.
+      // The new read replaces one that is ordered before it: whatever is ordered after the new read is also ordered
+      // after the old one.
       if (cell.reads[0] != mine)
         cell.reads[isOrdered(cell.reads[0], t, warp) ? 0 : 1] = mine;
       continue;
@@ -151,7 +164,8 @@ void checkAsyncRead(Thread &t, const uint32_t *clock, uint32_t place, uint32_t s
       race(t, i << shift, cell.write, "read", "write", site);
     if (cell.flags & kGeneric && !isFenced(block, cell.write, clock)) {
       auto [piece, byte] = placeOf(block, i << shift);
-      stop(t, Fault::MissingFence, site, "thread %u wrote byte %u of piece %u of shared memory and passed no async_fence before the barrier behind",
+      stop(t, Fault::MissingFence, site,
+           "thread %u wrote byte %u of piece %u of shared memory and passed no async_fence before the barrier behind",
            slotOf(cell.write) - block.firstSlot, byte, piece);
     }
   }
@@ -222,7 +236,8 @@ void *mpc_emu_shared(mpc_emu_thread *thread, uint64_t address, uint32_t bytes, u
   return t.parent->shared + checkShared(t, address, bytes, access, site);
 }
 
-void mpc_emu_copy_async(mpc_emu_thread *thread, uint64_t to, uint64_t from, uint32_t bytes, uint32_t valid, uint32_t site) {
+void mpc_emu_copy_async(mpc_emu_thread *thread, uint64_t to, uint64_t from, uint32_t bytes, uint32_t valid,
+                        uint32_t site) {
   Thread &t = *static_cast<Thread *>(thread);
   Block &block = *t.parent;
   if (valid > bytes)
@@ -231,7 +246,8 @@ void mpc_emu_copy_async(mpc_emu_thread *thread, uint64_t to, uint64_t from, uint
   // If no byte is valid, nothing is read, and any address is allowed.
   const char *source = valid ? locateGlobal(t, from, valid, alignment | MPC_EMU_READ << 8, site) : nullptr;
   // The copy may write from now on, so whoever used this memory before must be done with it.
-  AsyncCopy copy{checkShared(t, to, bytes, alignment | MPC_EMU_WRITE << 8, site), uint8_t(bytes), uint8_t(valid), source};
+  AsyncCopy copy{checkShared(t, to, bytes, alignment | MPC_EMU_WRITE << 8, site), uint8_t(bytes), uint8_t(valid),
+                 source};
   forCells(block, copy.to, copy.bytes, [&](Cell &cell) {
     cell.copier = uint16_t(t.id + 1);
     cell.flags = 0;

@@ -1,8 +1,9 @@
 // mma.sync computes D = A B + C with A 16 x k, B k x 8, C and D 16 x 8.
 //
-// Fragment layouts: PTX ISA, "Matrix Fragments for mma.m16n8k16 / m16n8k8". Products are exact; their sum over k is taken in f64 and rounded once, with C,
-// to f32. Hardware sums in its own order and with its own alignment shifts, which are not documented; its result lies within the error of f32 sums,
-// while this one lies within half a unit in the last place of the exact one.
+// Fragment layouts: PTX ISA, "Matrix Fragments for mma.m16n8k16 / m16n8k8". Products are exact; their sum over k is
+// taken in f64 and rounded once, with C, to f32. Hardware sums in its own order and with its own alignment shifts,
+// which are not documented; its result lies within the error of f32 sums, while this one lies within half a unit in the
+// last place of the exact one.
 #include "runtime/emulator/Block.h"
 #include "runtime/emulator/Elements.h"
 
@@ -23,19 +24,18 @@ static inline void multiply(const double (&a)[16][16], const double (&b)[16][8],
 #if defined(__x86_64__)
 __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #endif
-static void
-multiply8(const double (&a)[16][16], const double (&b)[16][8], double (&d)[16][8]) {
+static void multiply8(const double (&a)[16][16], const double (&b)[16][8], double (&d)[16][8]) {
   multiply<8>(a, b, d);
 }
 #if defined(__x86_64__)
 __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #endif
-static void
-multiply16(const double (&a)[16][16], const double (&b)[16][8], double (&d)[16][8]) {
+static void multiply16(const double (&a)[16][16], const double (&b)[16][8], double (&d)[16][8]) {
   multiply<16>(a, b, d);
 }
 
-/// Unpacks 16-bit elements: register i of A holds rows g + 8 (i mod 2), columns 2 q + 8 (i / 2) and the next; that of B rows 2 q + 8 i and the next, column g.
+/// Unpacks 16-bit elements: register i of A holds rows g + 8 (i mod 2), columns 2 q + 8 (i / 2) and the next; that of B
+/// rows 2 q + 8 i and the next, column g.
 template <double (*Value)(uint32_t)>
 static inline void unpackPairs(const Thread *lanes, uint32_t k, double (&a)[16][16], double (&b)[16][8]) {
   for (uint32_t l = 0; l < kWarp; ++l) {
@@ -53,7 +53,8 @@ static inline void unpackPairs(const Thread *lanes, uint32_t k, double (&a)[16][
   }
 }
 
-/// Unpacks m16n8k8 of tf32: register i of A holds row g + 8 (i mod 2), column q + 4 (i / 2); that of B row q + 4 i, column g.
+/// Unpacks m16n8k8 of tf32: register i of A holds row g + 8 (i mod 2), column q + 4 (i / 2); that of B row
+/// q + 4 i, column g.
 static inline void unpackWords(const Thread *lanes, double (&a)[16][16], double (&b)[16][8]) {
   for (uint32_t l = 0; l < kWarp; ++l) {
     const uint32_t *registers = lanes[l].registers;

@@ -1,11 +1,10 @@
 // Keeps track of what happened before what, by epochs of warps or clocks of threads.
 //
-// If only whole warps wait for each other (barriers, warp_sync), one epoch per warp is enough. Mbarriers order
-// single threads, and asynchronous units act beside the threads. In kernels with those, everything that acts has a
-// slot of a vector clock (Mattern 1989): first the threads, then the mbarriers (for the tensor_loads that they
-// count), then the warpgroups (for the reads of their wgmmas). An access carries the slot and the epoch of its
-// originator. A thread that releases (arrives) hands its clock on and begins a new epoch; a thread that acquires (waits)
-// takes the maximum.
+// If only whole warps wait for each other (barriers, warp_sync), one epoch per warp is enough. Mbarriers order single
+// threads, and asynchronous units act beside the threads. In kernels with those, everything that acts has a slot of a
+// vector clock (Mattern 1989): first the threads, then the mbarriers (for the tensor_loads that they count), then the
+// warpgroups (for the reads of their wgmmas). An access carries the slot and the epoch of its originator. A thread that
+// releases (arrives) hands its clock on and begins a new epoch; a thread that acquires (waits) takes the maximum.
 #pragma once
 
 #include "runtime/emulator/Block.h"

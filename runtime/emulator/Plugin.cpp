@@ -32,7 +32,8 @@ void *open(const void *object, uint64_t bytes, const char *where, uint32_t threa
 
 void close(void *emulator) { delete static_cast<Instance *>(emulator); }
 
-int32_t launch(void *emulator, const char *kernel, const uint32_t *grid, const mpc_emu_buffer *buffers, uint32_t count, const char *dispatch) {
+int32_t launch(void *emulator, const char *kernel, const uint32_t *grid, const mpc_emu_buffer *buffers, uint32_t count,
+               const char *dispatch) {
   auto &instance = *static_cast<Instance *>(emulator);
   return !guarded([&] {
     std::vector<Buffer> own;
@@ -49,4 +50,6 @@ const mpc_emulator plugin = {MPC_EMU_PLUGIN, open, close, launch, error};
 } // namespace
 } // namespace mpc::rt::emulator
 
-extern "C" __attribute__((visibility("default"))) const mpc_emulator *mpc_emulator_plugin(void) { return &mpc::rt::emulator::plugin; }
+extern "C" __attribute__((visibility("default"))) const mpc_emulator *mpc_emulator_plugin(void) {
+  return &mpc::rt::emulator::plugin;
+}

@@ -1,5 +1,5 @@
-// Sources: PTX ISA, "Tensors": tiled mode, im2col mode, swizzling modes; CUDA driver API, cuTensorMapEncodeTiled and
-// cuTensorMapEncodeIm2col.
+// Sources: PTX ISA, "Tensors": tiled mode, im2col mode, swizzling modes; CUDA driver API, cuTensorMapEncodeTiled
+// and cuTensorMapEncodeIm2col.
 #include "runtime/emulator/TensorMap.h"
 
 #include <algorithm>
@@ -8,9 +8,7 @@
 namespace mpc::rt::emulator {
 
 /// Returns the number of elements of a box along a tiled dimension.
-static int64_t extentOf(const TensorMap &map, uint32_t d) {
-  return (map.box[d] + map.steps[d] - 1) / map.steps[d];
-}
+static int64_t extentOf(const TensorMap &map, uint32_t d) { return (map.box[d] + map.steps[d] - 1) / map.steps[d]; }
 
 uint32_t TensorMap::boxBytes() const {
   int64_t rows = pixels;
@@ -46,8 +44,8 @@ static void forRows(const TensorMap &map, const BoxPosition &position, What what
         offset += coordinate * map.strides[d];
     }
     what(row, offset);
-    // Goes to the next row of the box, or in im2col mode to the next position; the last dimension of positions, N, has no
-    // bounds.
+    // Goes to the next row of the box, or in im2col mode to the next position; the last dimension of positions,
+    // N, has no bounds.
     for (uint32_t d = 1; d < map.rank; ++d) {
       at[d] += map.steps[d];
       if (map.pixels == 0) {
@@ -83,8 +81,7 @@ struct Inside {
 
 constexpr uint32_t kMaxRowBytes = 256 * 8;
 
-void loadBox(const TensorMap &map, const BoxPosition &position, const char *global, char *shared,
-             uint32_t place) {
+void loadBox(const TensorMap &map, const BoxPosition &position, const char *global, char *shared, uint32_t place) {
   int64_t first = position.coordinates[0];
   Inside inside(map, first);
   forRows(map, position, [&](uint32_t row, int64_t offset) {
@@ -93,21 +90,18 @@ void loadBox(const TensorMap &map, const BoxPosition &position, const char *glob
     if (offset >= 0 && inside.begin < inside.end)
       std::memcpy(line + inside.begin, global + offset + first * map.elementBytes + inside.begin,
                   size_t(inside.end - inside.begin));
-    forChunks(map, place, row,
-              [&](uint32_t to, uint32_t byte) { std::memcpy(shared + to, line + byte, 16); });
+    forChunks(map, place, row, [&](uint32_t to, uint32_t byte) { std::memcpy(shared + to, line + byte, 16); });
   });
 }
 
-void storeBox(const TensorMap &map, const BoxPosition &position, char *global, const char *shared,
-              uint32_t place) {
+void storeBox(const TensorMap &map, const BoxPosition &position, char *global, const char *shared, uint32_t place) {
   int64_t first = position.coordinates[0];
   Inside inside(map, first);
   forRows(map, position, [&](uint32_t row, int64_t offset) {
     if (offset < 0 || inside.begin >= inside.end)
       return;
     alignas(16) char line[kMaxRowBytes];
-    forChunks(map, place, row,
-              [&](uint32_t from, uint32_t byte) { std::memcpy(line + byte, shared + from, 16); });
+    forChunks(map, place, row, [&](uint32_t from, uint32_t byte) { std::memcpy(line + byte, shared + from, 16); });
     std::memcpy(global + offset + first * map.elementBytes + inside.begin, line + inside.begin,
                 size_t(inside.end - inside.begin));
   });

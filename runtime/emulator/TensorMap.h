@@ -15,8 +15,8 @@ struct TensorMap {
   int64_t lower[maxRank],
       upper[maxRank]; ///< bounds of the box of positions in im2col mode, at the index of their dimension
 
-  /// Return the bytes of a row of a box, of a whole box in shared memory, and of the tensor from its first to its last
-  /// element.
+  /// Return the bytes of a row of a box, of a whole box in shared memory, and of the tensor from its first to
+  /// its last element.
   uint32_t rowBytes() const { return uint32_t(box[0]) * elementBytes; }
   uint32_t boxBytes() const;
   int64_t tensorBytes() const;
@@ -28,11 +28,9 @@ struct BoxPosition {
   uint32_t offsets[TensorMap::maxRank]; ///< at the index of their dimension
 };
 
-/// loadBox copies a box from the tensor at `global` to shared memory at `place`, storeBox back. Elements outside are read as
-/// zeros and never written.
-void loadBox(const TensorMap &map, const BoxPosition &position, const char *global, char *shared,
-             uint32_t place);
-void storeBox(const TensorMap &map, const BoxPosition &position, char *global, const char *shared,
-              uint32_t place);
+/// loadBox copies a box from the tensor at `global` to shared memory at `place`, storeBox back. Elements outside are
+/// read as zeros and never written.
+void loadBox(const TensorMap &map, const BoxPosition &position, const char *global, char *shared, uint32_t place);
+void storeBox(const TensorMap &map, const BoxPosition &position, char *global, const char *shared, uint32_t place);
 
 } // namespace mpc::rt::emulator

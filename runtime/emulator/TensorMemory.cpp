@@ -26,8 +26,7 @@ static const TensorMap &findMap(Thread &t, uint32_t number, bool write, uint32_t
     stop(t, Fault::Misaligned, site, "buffer %u of tensor map %u is not aligned to 16", map.buffer, number);
   if (map.tensorBytes() < 0 || uint64_t(map.tensorBytes()) > buffer.bytes)
     stop(t, beyond, site, "tensor map %u is of %lld bytes of buffer %u, which has %llu", number,
-         static_cast<long long>(map.tensorBytes()), map.buffer,
-         static_cast<unsigned long long>(buffer.bytes));
+         static_cast<long long>(map.tensorBytes()), map.buffer, static_cast<unsigned long long>(buffer.bytes));
   if (write && !buffer.writable)
     stop(t, Fault::ReadOnlyWrite, site, "tensor map %u is of buffer %u, an input", number, map.buffer);
   return map;
@@ -41,11 +40,10 @@ static void forChunks(const TensorCopy &copy, What what) {
 
 void arriveLoad(Mbarrier &b, const TensorCopy &load) {
   Block &block = *b.parent;
-  loadBox(*load.map, load.position, static_cast<const char *>(block.buffers[load.map->buffer].data),
-          block.shared, load.place);
+  loadBox(*load.map, load.position, static_cast<const char *>(block.buffers[load.map->buffer].data), block.shared,
+          load.place);
   Access write = makeAccess(slotOfMbarrier(block, b.number), b.phase);
-  forCells(block, load.place, load.map->boxBytes(),
-           [&](Cell &cell) { cell = {write, {}, 0, 0, 0, kWritten}; });
+  forCells(block, load.place, load.map->boxBytes(), [&](Cell &cell) { cell = {write, {}, 0, 0, 0, kWritten}; });
 }
 
 bool checkLoads(const Block &block, Finding &finding) {
@@ -71,8 +69,8 @@ static void completeStores(Thread &t) {
   uint32_t count = t.async->storeGroups.front();
   for (uint32_t i = 0; i < count; ++i) {
     const TensorCopy &store = t.async->stores[i];
-    storeBox(*store.map, store.position, static_cast<char *>(block.buffers[store.map->buffer].data),
-             block.shared, store.place);
+    storeBox(*store.map, store.position, static_cast<char *>(block.buffers[store.map->buffer].data), block.shared,
+             store.place);
     forCells(block, store.place, store.map->boxBytes(), [&](Cell &cell) {
       --cell.stores;
       noteRead(cell, mine, t.known);
@@ -92,19 +90,16 @@ void checkStores(Thread &t) {
 
 using namespace mpc::rt::emulator;
 
-void mpc_emu_tensor_load(mpc_emu_thread *thread, uint64_t to, uint64_t barrier, uint32_t map, int32_t c0,
-                         int32_t c1, int32_t c2, int32_t c3, int32_t c4, uint32_t o0, uint32_t o1,
-                         uint32_t o2, uint32_t blocks, uint32_t site) {
+void mpc_emu_tensor_load(mpc_emu_thread *thread, uint64_t to, uint64_t barrier, uint32_t map, int32_t c0, int32_t c1,
+                         int32_t c2, int32_t c3, int32_t c4, uint32_t o0, uint32_t o1, uint32_t o2, uint32_t blocks,
+                         uint32_t site) {
   Thread &t = *static_cast<Thread *>(thread);
-  TensorCopy load{
-      &findMap(t, map, /*write=*/false, site), {{c0, c1, c2, c3, c4}, {0, o0, o1, o2, 0}}, 0, t.id, site};
-  load.place =
-      locateShared(t, to, load.map->boxBytes(), kLog2Alignment + load.map->swizzle, /*write=*/true, site);
+  TensorCopy load{&findMap(t, map, /*write=*/false, site), {{c0, c1, c2, c3, c4}, {0, o0, o1, o2, 0}}, 0, t.id, site};
+  load.place = locateShared(t, to, load.map->boxBytes(), kLog2Alignment + load.map->swizzle, /*write=*/true, site);
   auto start = [&](Block &block) {
     Mbarrier &b = findMbarrier(t, block, barrier, site);
     if (!b.fenced)
-      stop(t, Fault::Mbarrier, site, "no mbarrier_fence came behind its initialisation by thread %u",
-           b.initThread);
+      stop(t, Fault::Mbarrier, site, "no mbarrier_fence came behind its initialisation by thread %u", b.initThread);
     forChunks(load, [&](uint32_t place) { checkAsyncWrite(t, block, place, site); });
     forCells(block, load.place, load.map->boxBytes(),
              [&](Cell &cell) { cell = {0, {}, uint16_t(t.id + 1), 0, 0, kLoading}; });
@@ -118,8 +113,8 @@ void mpc_emu_tensor_load(mpc_emu_thread *thread, uint64_t to, uint64_t barrier, 
       start(blockOfCluster(t, rank, site));
 }
 
-void mpc_emu_tensor_store(mpc_emu_thread *thread, uint64_t from, uint32_t map, int32_t c0, int32_t c1,
-                          int32_t c2, int32_t c3, int32_t c4, uint32_t site) {
+void mpc_emu_tensor_store(mpc_emu_thread *thread, uint64_t from, uint32_t map, int32_t c0, int32_t c1, int32_t c2,
+                          int32_t c3, int32_t c4, uint32_t site) {
   Thread &t = *static_cast<Thread *>(thread);
   TensorCopy store{&findMap(t, map, /*write=*/true, site), {{c0, c1, c2, c3, c4}, {}}, 0, t.id, site};
   store.place = locateShared(t, from, store.map->boxBytes(), kLog2Alignment + store.map->swizzle,

@@ -6,12 +6,13 @@
 
 namespace mpc::rt::emulator {
 
-/// Lets the bytes of the load arrive. This happens at the end of the phase of the mbarrier that counts them, and no earlier.
+/// Lets the bytes of the load arrive. This happens at the end of the phase of the mbarrier that counts
+/// them, and no earlier.
 void arriveLoad(Mbarrier &barrier, const TensorCopy &load);
 /// Makes a finding if a thread ends without having waited for its tensor_stores.
 void checkStores(Thread &exiting);
-/// Checks that a block whose threads have ended has waited for its tensor_loads; on false, `finding` names a load for which it
-/// has not.
+/// Checks that a block whose threads have ended has waited for its tensor_loads; on false, `finding` names a load for
+/// which it has not.
 bool checkLoads(const Block &block, Finding &finding);
 
 } // namespace mpc::rt::emulator

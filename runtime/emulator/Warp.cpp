@@ -1,7 +1,7 @@
 // Operations that the 32 threads of a warp do together. The last lane to arrive computes for all.
 //
-// Of these only warp_sync orders memory. All lanes must meet at the same op. The operations do not wait for lanes that have exited, but shuffles and matrix
-// operations need all 32.
+// Of these only warp_sync orders memory. All lanes must meet at the same op. The operations do not wait for lanes that
+// have exited, but shuffles and matrix operations need all 32.
 #include "runtime/emulator/Block.h"
 
 #include <cmath>
@@ -72,14 +72,27 @@ static void complete(Block &block, uint32_t number, Thread &self) {
   Warp &warp = block.warps[number];
   Thread *lanes = &block.threads[number * kWarp];
   if (warp.live != ~0u && warp.op != WarpOp::Sync && warp.op != WarpOp::Vote)
-    stop(lanes[__builtin_ctz(warp.live)], Fault::DivergentWarp, warp.site, "thread %u of the warp has exited", lanes[__builtin_ctz(~warp.live)].id);
+    stop(lanes[__builtin_ctz(warp.live)], Fault::DivergentWarp, warp.site, "thread %u of the warp has exited",
+         lanes[__builtin_ctz(~warp.live)].id);
   switch (warp.op) {
-  case WarpOp::Sync: orderMemory(block, 1u << number); break;
-  case WarpOp::Shuffle: shuffle(lanes); break;
-  case WarpOp::Vote: vote(lanes, warp.live); break;
-  case WarpOp::LoadMatrix: loadMatrix(lanes, warp.site); break;
-  case WarpOp::StoreMatrix: storeMatrix(lanes, warp.site); break;
-  case WarpOp::Mma: multiplyTile(lanes, lanes[0].mode, lanes[0].operand); break;
+  case WarpOp::Sync:
+    orderMemory(block, 1u << number);
+    break;
+  case WarpOp::Shuffle:
+    shuffle(lanes);
+    break;
+  case WarpOp::Vote:
+    vote(lanes, warp.live);
+    break;
+  case WarpOp::LoadMatrix:
+    loadMatrix(lanes, warp.site);
+    break;
+  case WarpOp::StoreMatrix:
+    storeMatrix(lanes, warp.site);
+    break;
+  case WarpOp::Mma:
+    multiplyTile(lanes, lanes[0].mode, lanes[0].operand);
+    break;
   }
   for (uint32_t i = kWarp; i-- > 0;) {
     Thread &t = lanes[i];
@@ -119,7 +132,9 @@ static void meet(Thread &t, WarpOp op, uint32_t site) {
 
 using namespace mpc::rt::emulator;
 
-void mpc_emu_warp_sync(mpc_emu_thread *thread, uint32_t site) { meet(*static_cast<Thread *>(thread), WarpOp::Sync, site); }
+void mpc_emu_warp_sync(mpc_emu_thread *thread, uint32_t site) {
+  meet(*static_cast<Thread *>(thread), WarpOp::Sync, site);
+}
 
 uint32_t mpc_emu_shuffle(mpc_emu_thread *thread, uint32_t mode, uint32_t value, uint32_t offset, uint32_t site) {
   Thread &t = *static_cast<Thread *>(thread);

@@ -18,8 +18,8 @@ Warpgroup &warpgroupOf(Thread &t, uint32_t site) {
   Block &block = *t.parent;
   uint32_t number = t.id / kWarpgroup;
   if (number >= block.warpgroups.size())
-    stop(t, Fault::DivergentWarp, site, "thread %u is of no whole warpgroup, the block having %u threads",
-         t.id, block.threadCount);
+    stop(t, Fault::DivergentWarp, site, "thread %u is of no whole warpgroup, the block having %u threads", t.id,
+         block.threadCount);
   return block.warpgroups[number];
 }
 
@@ -59,7 +59,8 @@ void startRegisters(Block &block) {
     group.registers = block.kernel->registers;
 }
 
-/// Takes the additional registers that the warpgroup wants from the block's free ones; returns false if there are not enough.
+/// Takes the additional registers that the warpgroup wants from the block's free ones; returns false if
+/// there are not enough.
 static bool increase(Block &block, Warpgroup &group, uint32_t count) {
   uint32_t more = (count - group.registers) * kWarpgroup;
   if (more > block.freeRegisters)
@@ -96,10 +97,9 @@ static bool setRegisters(Warpgroup &group, Thread &self) {
 
 void describeRegisters(const Thread &t, Finding &finding) {
   const Block &block = *t.parent;
-  std::snprintf(
-      finding.detail, sizeof finding.detail,
-      "the warpgroup waits for ever for %u registers a thread: it has %u, and the block has %u left", t.value,
-      block.warpgroups[t.id / kWarpgroup].registers, block.freeRegisters);
+  std::snprintf(finding.detail, sizeof finding.detail,
+                "the warpgroup waits for ever for %u registers a thread: it has %u, and the block has %u left", t.value,
+                block.warpgroups[t.id / kWarpgroup].registers, block.freeRegisters);
 }
 
 } // namespace mpc::rt::emulator

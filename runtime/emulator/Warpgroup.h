@@ -11,12 +11,11 @@ struct Warpgroup {
   uint32_t lastProduct; ///< site of the last wgmma
   std::vector<uint32_t>
       reads; ///< pieces of 16 bytes that wgmmas in flight read, as offsets in shared memory, oldest first
-  std::vector<uint32_t>
-      groups; ///< sizes of the committed groups of reads; later reads are not committed yet
-  uint32_t committed, retired; ///< numbers of groups
-  uint32_t *agreed;            ///< the clock of what all its threads know: the minimum of their clocks
-  bool stale;                  ///< true after a clock has changed since `agreed` was computed
-  uint32_t registers;          ///< registers of a thread
+  std::vector<uint32_t> groups; ///< sizes of the committed groups of reads; later reads are not committed yet
+  uint32_t committed, retired;  ///< numbers of groups
+  uint32_t *agreed;             ///< the clock of what all its threads know: the minimum of their clocks
+  bool stale;                   ///< true after a clock has changed since `agreed` was computed
+  uint32_t registers;           ///< registers of a thread
 
   void start(uint32_t number, uint32_t *clock);
 };

@@ -1,5 +1,5 @@
-// wgmma computes D = A B + C for a warpgroup, with A 64 x k and B k x n in shared memory; k is 16, or 32 for 8-bit floats
-// (Float8.cpp).
+// wgmma computes D = A B + C for a warpgroup, with A 64 x k and B k x n in shared memory; k is 16, or 32 for 8-bit
+// floats (Float8.cpp).
 //
 // Source: PTX ISA, "Asynchronous warpgroup level matrix instructions". Sums are rounded as in Mma.cpp: once per
 // wgmma. The last thread to arrive computes the product; its operands count as being read until a
@@ -31,9 +31,7 @@ struct Product {
   Operand a, b;
   uint32_t elementA, elementB, columns, fresh;
   float *sums;
-  bool operator==(const Product &other) const {
-    return std::memcmp(this, &other, offsetof(Product, sums)) == 0;
-  }
+  bool operator==(const Product &other) const { return std::memcmp(this, &other, offsetof(Product, sums)) == 0; }
 };
 } // namespace
 
@@ -43,10 +41,9 @@ static void findChunks(Thread &t, const Operand &o, uint32_t rows, uint32_t *pla
   Block &block = *t.parent;
   uint32_t log2Width = o.form & 0xFF, width = 1u << log2Width;
   bool transposed = o.form >> 8, swizzled = log2Width != 0;
-  if ((o.offset | o.leading | o.stride) % kChunk != 0 || o.leading >= kOffsetLimit ||
-      o.stride >= kOffsetLimit)
-    stop(t, Fault::Misaligned, site, "offset %u, leading %u or stride %u is no multiple of 16 below 2^18",
-         o.offset, o.leading, o.stride);
+  if ((o.offset | o.leading | o.stride) % kChunk != 0 || o.leading >= kOffsetLimit || o.stride >= kOffsetLimit)
+    stop(t, Fault::Misaligned, site, "offset %u, leading %u or stride %u is no multiple of 16 below 2^18", o.offset,
+         o.leading, o.stride);
   // An atom is 8 lines of `width` chunks.
   uint32_t start = locateShared(t, o.address, kChunk, swizzled ? 7 + log2Width : 4, /*write=*/false, site);
   auto [piece, first] = placeOf(block, start);
@@ -55,8 +52,7 @@ static void findChunks(Thread &t, const Operand &o, uint32_t rows, uint32_t *pla
     uint64_t address = uint64_t(start) + o.offset + offset;
     address ^= (address >> 7 & (width - 1)) * kChunk; // swizzles apply to absolute addresses
     if (address - base + kChunk > bytes)
-      stop(t, Fault::OutOfBoundsRead, site,
-           "16 bytes at byte %llu of piece %u of shared memory, which has %u",
+      stop(t, Fault::OutOfBoundsRead, site, "16 bytes at byte %llu of piece %u of shared memory, which has %u",
            static_cast<unsigned long long>(address - base), piece, bytes);
     *places++ = uint32_t(address);
   };
@@ -86,8 +82,8 @@ __attribute__((always_inline)) static inline void convertChunk(const char *from,
 /// Converts the operands to a: [64][16] and b: [n / 8][16][8].
 template <double (*Value)(uint32_t)>
 __attribute__((always_inline)) static inline void convert(const char *shared, const Product &p,
-                                                          const uint32_t *placesOfA,
-                                                          const uint32_t *placesOfB, double *a, double *b) {
+                                                          const uint32_t *placesOfA, const uint32_t *placesOfB,
+                                                          double *a, double *b) {
   if (p.a.form >> 8) {
     for (uint32_t r = 0; r < kRows; r += kChunkElements)
       for (uint32_t k = 0; k < kDepth; ++k)
@@ -135,9 +131,8 @@ __attribute__((always_inline)) static inline void multiply(const double *a, cons
 #if defined(__x86_64__)
 __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #endif
-static void
-computeProduct(const char *shared, const Product &p, const uint32_t *placesOfA, const uint32_t *placesOfB,
-               float *const *sums) {
+static void computeProduct(const char *shared, const Product &p, const uint32_t *placesOfA, const uint32_t *placesOfB,
+                           float *const *sums) {
   double a[kRows * kDepth], b[kDepth * kMaxColumns];
   if (p.elementA == 0)
     convert<halfValue>(shared, p, placesOfA, placesOfB, a, b);
@@ -149,8 +144,7 @@ computeProduct(const char *shared, const Product &p, const uint32_t *placesOfA, 
 #if defined(__x86_64__)
 __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #endif
-static void
-meetClocks(uint32_t *__restrict into, const uint32_t *__restrict from, uint32_t count) {
+static void meetClocks(uint32_t *__restrict into, const uint32_t *__restrict from, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i)
     into[i] = into[i] > from[i] ? from[i] : into[i];
 }
@@ -215,26 +209,20 @@ void checkExit(Thread &t) {
     return;
   const Warpgroup &group = t.parent->warpgroups[t.id / kWarpgroup];
   if (t.known[slotOfWarpgroup(*t.parent, t.id / kWarpgroup)] < t.async->committed || !group.reads.empty())
-    stop(t, Fault::UnawaitedProduct, group.lastProduct,
-         "the thread ends while wgmmas of its warpgroup are under way");
+    stop(t, Fault::UnawaitedProduct, group.lastProduct, "the thread ends while wgmmas of its warpgroup are under way");
 }
 
-static void leaveTrail(Thread &t, uint32_t site) {
-  t.async->trail = (t.async->trail ^ (site + 1)) * 0x9E3779B1;
-}
+static void leaveTrail(Thread &t, uint32_t site) { t.async->trail = (t.async->trail ^ (site + 1)) * 0x9E3779B1; }
 
 } // namespace mpc::rt::emulator
 
 using namespace mpc::rt::emulator;
 
-void mpc_emu_wgmma_fence(mpc_emu_thread *thread, uint32_t site) {
-  leaveTrail(*static_cast<Thread *>(thread), site);
-}
+void mpc_emu_wgmma_fence(mpc_emu_thread *thread, uint32_t site) { leaveTrail(*static_cast<Thread *>(thread), site); }
 
 void mpc_emu_wgmma(mpc_emu_thread *thread, uint64_t a, uint32_t aOffset, uint32_t aForm, uint32_t aLeading,
-                   uint32_t aStride, uint64_t b, uint32_t bOffset, uint32_t bForm, uint32_t bLeading,
-                   uint32_t bStride, uint32_t elementA, uint32_t elementB, uint32_t columns, uint32_t fresh,
-                   float *sums, uint32_t site) {
+                   uint32_t aStride, uint64_t b, uint32_t bOffset, uint32_t bForm, uint32_t bLeading, uint32_t bStride,
+                   uint32_t elementA, uint32_t elementB, uint32_t columns, uint32_t fresh, float *sums, uint32_t site) {
   Thread &t = *static_cast<Thread *>(thread);
   Product product = {};
   product.a = {a, aOffset, aForm, aLeading, aStride}, product.b = {b, bOffset, bForm, bLeading, bStride};

@@ -16,8 +16,8 @@ static char message[1024];
 
 static void print(const char *text) { [[maybe_unused]] ssize_t written = write(2, text, std::strlen(text)); }
 
-/// Ends the process when the fault is in a mapped file: the kernel sends SIGBUS when a page has no file behind it. A signal from another
-/// process has no address.
+/// Ends the process when the fault is in a mapped file: the kernel sends SIGBUS when a page has no file behind it. A
+/// signal from another process has no address.
 static void reportFile(int signal, const siginfo_t *info) {
   if (signal != SIGBUS || info->si_code <= 0)
     return;
@@ -32,7 +32,8 @@ static void reportFile(int signal, const siginfo_t *info) {
 
 static void onFileFault(int signal, siginfo_t *info, void *) {
   reportFile(signal, info);
-  std::signal(signal, SIG_DFL); // the access is repeated, and then ends the process as it would have done without the handler
+  std::signal(signal,
+              SIG_DFL); // the access is repeated, and then ends the process as it would have done without the handler
   if (info->si_code <= 0)
     raise(signal); // another process sent the signal, so nothing repeats it
 }
@@ -64,10 +65,9 @@ FaultReport::~FaultReport() {
 }
 
 void FaultReport::enter(const std::string &what) {
-  std::snprintf(message, sizeof message, "%s",
-                Error("", what + ": its code faulted", "please report it with the model and the options")
-                    .text()
-                    .c_str());
+  std::snprintf(
+      message, sizeof message, "%s",
+      Error("", what + ": its code faulted", "please report it with the model and the options").text().c_str());
 }
 
 } // namespace mpc::rt

@@ -28,8 +28,7 @@ static std::string lackedFeatures(std::string_view needed) {
   return lacked;
 }
 
-std::string bestKernelObject(const std::map<std::string, std::string_view> &sections,
-                             const std::string &where) {
+std::string bestKernelObject(const std::map<std::string, std::string_view> &sections, const std::string &where) {
   auto level = [](bool runs, const char *name) { return std::string(runs ? "" : name); };
   auto needed = sections.find("host.native.cpu");
   struct Candidate {

@@ -18,14 +18,14 @@ using KernelTable = std::map<std::string, mpc_kernel_fn, std::less<>>;
 /// Returns the name of the section to load on this CPU: host.native.so (needs the features that host.native.cpu
 /// lists), then host.x86-64-v4.so (needs avx512f/bw/cd/dq/vl), then host.x86-64-v3.so. Returns "" when there is no
 /// host object; throws Error (located at `where`) when there are some but the CPU can run none.
-std::string bestKernelObject(const std::map<std::string, std::string_view> &sections,
-                             const std::string &where);
+std::string bestKernelObject(const std::map<std::string, std::string_view> &sections, const std::string &where);
 
 class Kernels {
 public:
   explicit Kernels(KernelTable table = {}) : table_(std::move(table)) {}
 
-  /// Opens a shared object, whose imports resolve to libm, libc and the conversion helpers of KernelImports.cpp. Throws Error located at `where`.
+  /// Opens a shared object, whose imports resolve to libm, libc and the conversion helpers of KernelImports.cpp. Throws
+  /// Error located at `where`.
   void load(std::string_view object, const std::string &where);
 
   /// Returns the kernel of that symbol; throws Error when there is none.

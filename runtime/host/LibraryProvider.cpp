@@ -14,8 +14,8 @@ namespace mpc::rt {
 
 static constexpr char kPlugin[] = "libmpc_onednn.so";
 
-/// Returns the places in the order in which they are tried. Unless the user has named the place, no other user may have been able to put
-/// the plugin there.
+/// Returns the places in the order in which they are tried. Unless the user has named the place, no other user may have
+/// been able to put the plugin there.
 static std::vector<CodeFile> pluginPlaces(const std::string &installation) {
   std::vector<CodeFile> places;
   auto add = [&](const std::string &path, CodeFile (*check)(const std::string &)) {
@@ -60,8 +60,7 @@ static const mpc_library *openPlugin(const std::string &installation, int thread
     const mpc_library *library = entry ? entry(threads) : nullptr;
     if (library && library->abi == MPC_LIBRARY_ABI)
       return library;
-    reason = concat(path, library ? " has another interface version"
-                                  : " is no library provider or failed to start");
+    reason = concat(path, library ? " has another interface version" : " is no library provider or failed to start");
     dlclose(handle);
   }
   if (reason.empty())
@@ -84,7 +83,8 @@ LibraryProvider::LibraryProvider(std::string_view choice, int threads, const std
     fail("--library=onednn", reason,
          "compile with --bundle, or put libmpc_onednn.so beside the program or into $MPC_LIBRARY_PATH");
   if (note)
-    note(concat(reason, ": slower generic loops run matrix products and convolutions; `mpc compile --bundle` puts oneDNN beside the program"));
+    note(concat(reason, ": slower generic loops run matrix products and convolutions; `mpc compile --bundle` puts "
+                        "oneDNN beside the program"));
 }
 
 void LibraryProvider::useThreads(Threads *threads) {
@@ -97,8 +97,7 @@ void LibraryProvider::useThreads(Threads *threads) {
       threads);
 }
 
-LibraryProvider::Primitive LibraryProvider::create(const mpc_library_desc &desc,
-                                                   const std::string &where) const {
+LibraryProvider::Primitive LibraryProvider::create(const mpc_library_desc &desc, const std::string &where) const {
   char error[256] = "";
   for (const mpc_library *library : {plugin_, generic_})
     if (library)

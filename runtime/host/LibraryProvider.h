@@ -15,21 +15,23 @@ using NoteSink = std::function<void(const std::string &)>;
 
 class LibraryProvider {
 public:
-  /// `choice`: "auto" (oneDNN, or generic with one note), "onednn" (throws Error when it is missing) or
-  /// "generic". The plugin libmpc_onednn.so is looked for beside the program, in `installation` (the folder of the
-  /// mpc that compiled the program; may be empty), in $MPC_LIBRARY_PATH (folders separated by ':'), then by the system's loader. In the
-  /// first two it is taken only if no other user can have put it there (Trust.h). It stays loaded until the process ends.
+  /// `choice`: "auto" (oneDNN, or generic with one note), "onednn" (throws Error when it is missing) or "generic".
+  /// The plugin libmpc_onednn.so is looked for beside the program, in `installation` (the folder of the mpc that
+  /// compiled the program; may be empty), in $MPC_LIBRARY_PATH (folders separated by ':'), then by the system's
+  /// loader. In the first two it is taken only if no other user can have put it there (Trust.h). It stays loaded
+  /// until the process ends.
   LibraryProvider(std::string_view choice, int threads, const std::string &installation, const NoteSink &note);
 
-  /// A primitive together with its provider. create() takes the best provider that supports the description, and throws Error located
-  /// at `where` when none does.
+  /// A primitive together with its provider. create() takes the best provider that supports the description, and throws
+  /// Error located at `where` when none does.
   struct Primitive {
     const mpc_library *library;
     mpc_library_primitive *primitive;
   };
   Primitive create(const mpc_library_desc &desc, const std::string &where) const;
 
-  /// Makes the built-in provider execute on these threads from now on; null: on the calling thread. This setting is process-wide.
+  /// Makes the built-in provider execute on these threads from now on; null: on the calling thread. This setting
+  /// is process-wide.
   static void useThreads(Threads *threads);
 
   /// Returns "oneDNN 2.6.3" or "generic".

@@ -31,7 +31,8 @@ SharedObject::SharedObject(std::string_view object, const std::string &where, bo
       close(file);
     const char *variable = std::getenv("TMPDIR");
     std::string own = ownFile();
-    const std::string folders[] = {variable && *variable ? concat(variable, "/") : "/tmp/", own.substr(0, own.rfind('/') + 1)};
+    const std::string folders[] = {variable && *variable ? concat(variable, "/") : "/tmp/",
+                                   own.substr(0, own.rfind('/') + 1)};
     file = -1;
     for (size_t i = 0; i < 2 && file < 0; ++i) {
       path = concat(folders[i], "mpc-kernels-XXXXXX");

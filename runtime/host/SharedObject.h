@@ -8,8 +8,9 @@ namespace mpc::rt {
 
 class SharedObject {
 public:
-  /// Opens the object and binds all symbols at once; `global` makes its own symbols visible to objects that are opened later. Its imports resolve to
-  /// libm, libc and the symbols that this program exports. Throws Error located at `where`.
+  /// Opens the object and binds all symbols at once; `global` makes its own symbols visible to objects that are
+  /// opened later. Its imports resolve to libm, libc and the symbols that this program exports. Throws Error
+  /// located at `where`.
   SharedObject(std::string_view bytes, const std::string &where, bool global = false);
   ~SharedObject();
   SharedObject(const SharedObject &) = delete;

@@ -44,9 +44,9 @@ void gompWorker(void *data) {
     job.slice(part);
 }
 
-/// The number of times a thread checks for what it waits for before it sleeps: some ten microseconds, which is what waking a sleeping thread
-/// costs. More would hurt if other programs want the CPU: the waiting thread then often waits for a thread that has no CPU, and by spinning
-/// it takes the CPU from that thread.
+/// The number of times a thread checks for what it waits for before it sleeps: some ten microseconds, which is what
+/// waking a sleeping thread costs. More would hurt if other programs want the CPU: the waiting thread then often waits
+/// for a thread that has no CPU, and by spinning it takes the CPU from that thread.
 constexpr int kSpins = 1000;
 constexpr char kSpinsText[] = "1000";
 } // namespace
@@ -89,7 +89,9 @@ struct Threads::Pool {
       if (part < job.parts)
         job.slice(part);
       if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        { std::lock_guard lock(mutex); } // the lock keeps the notification from falling between the last check of `run` and its sleep
+        {
+          std::lock_guard lock(mutex);
+        } // the lock keeps the notification from falling between the last check of `run` and its sleep
         done.notify_one();
       }
     }
@@ -154,9 +156,7 @@ Threads::Threads(int count) : count_(count > 0 ? count : availableCpus()) {
 
 Threads::~Threads() = default;
 
-const char *Threads::backend() const {
-  return gompParallel_ ? "libgomp" : pool_ ? "own pool" : "single thread";
-}
+const char *Threads::backend() const { return gompParallel_ ? "libgomp" : pool_ ? "own pool" : "single thread"; }
 
 void Threads::parallelFor(mpc_kernel_fn kernel, void *const *buffers, int64_t grid, int64_t grain) {
   if (grid <= 0)
@@ -173,8 +173,7 @@ void Threads::parallelFor(mpc_kernel_fn kernel, void *const *buffers, int64_t gr
     pool_->run(job);
 }
 
-void Threads::parallelFor(void (*body)(void *, int64_t, int64_t), void *context, int64_t grid,
-                          int64_t grain) {
+void Threads::parallelFor(void (*body)(void *, int64_t, int64_t), void *context, int64_t grid, int64_t grain) {
   struct Call {
     void (*body)(void *, int64_t, int64_t);
     void *context;

@@ -32,15 +32,18 @@ static std::string distrustOne(const std::string &path, uid_t alsoTrusted) {
     return concat(path, ": ", std::strerror(errno));
   if (info.st_uid != 0 && info.st_uid != geteuid() && info.st_uid != alsoTrusted)
     return path + " belongs to another user";
-  // In a sticky folder nobody can remove another user's entry, and the entry in question has been checked already. A link's mode means nothing.
+  // In a sticky folder nobody can remove another user's entry, and the entry in question has been checked already. A
+  // link's mode means nothing.
   if (S_ISLNK(info.st_mode) || (S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX)))
     return "";
   // Many systems give each user a group of the same number and make files writable for it by default.
-  bool others = (info.st_mode & S_IWOTH) || ((info.st_mode & S_IWGRP) && info.st_gid != 0 && info.st_gid != info.st_uid);
+  bool others =
+      (info.st_mode & S_IWOTH) || ((info.st_mode & S_IWGRP) && info.st_gid != 0 && info.st_gid != info.st_uid);
   return others ? path + " may be written by other users" : "";
 }
 
-/// Checks the file and all folders above it, because whoever may write to one of those may put another file in its place.
+/// Checks the file and all folders above it, because whoever may write to one of those may put another
+/// file in its place.
 static std::string distrustWay(std::string path, uid_t alsoTrusted) {
   for (;;) {
     if (std::string why = distrustOne(path, alsoTrusted); !why.empty() || path == "/")

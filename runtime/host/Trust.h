@@ -5,7 +5,8 @@
 
 namespace mpc::rt {
 
-/// Returns the folder of the running program, or of the library that contains the runtime, with a trailing '/'; or empty.
+/// Returns the folder of the running program, or of the library that contains the runtime, with a
+/// trailing '/'; or empty.
 std::string programFolder();
 
 /// A file to load code from.
@@ -19,8 +20,9 @@ struct CodeFile {
 /// Checks the file, and all folders above it.
 CodeFile codeFile(const std::string &file);
 
-/// Checks a file in the program's folder, but not the folders above it: whoever may replace the program has no need to replace its libraries. But in a
-/// folder like /tmp anyone may put a file beside the program. The file may also belong to the program's owner.
+/// Checks a file in the program's folder, but not the folders above it: whoever may replace the program has no need to
+/// replace its libraries. But in a folder like /tmp anyone may put a file beside the program. The file may also belong
+/// to the program's owner.
 CodeFile codeFileBeside(const std::string &file);
 
 } // namespace mpc::rt

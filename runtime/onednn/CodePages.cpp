@@ -27,8 +27,8 @@ void keepCodeInSmallPages() {
     uintptr_t begin = 0, end = 0;
     unsigned long inode = 1;
     char mode[5] = "";
-    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %lu", &begin, &end, mode, &inode) == 4 &&
-        inode == 0 && std::strchr(mode, 'x') && !std::strchr(line, '['))
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %lu", &begin, &end, mode, &inode) == 4 && inode == 0 &&
+        std::strchr(mode, 'x') && !std::strchr(line, '['))
       madvise(reinterpret_cast<void *>(begin), end - begin, MADV_NOHUGEPAGE);
   }
   std::fclose(maps);

@@ -30,9 +30,7 @@ inline dnnl::memory::desc anyFormat(const dnnl::memory::desc &d) {
 
 inline dnnl::memory::dims dimsOf(const dnnl::memory::desc &d) { return d.get_dims(); }
 
-inline void setScratchpad(Attributes &attributes) {
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-}
+inline void setScratchpad(Attributes &attributes) { attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user); }
 
 inline dnnl::matmul::primitive_desc matmulDesc(const dnnl::engine &engine, const dnnl::memory::desc &a,
                                                const dnnl::memory::desc &b, const dnnl::memory::desc &bias,
@@ -46,28 +44,26 @@ inline dnnl::convolution_forward::primitive_desc convForward(const dnnl::engine 
   using Forward = dnnl::convolution_forward::primitive_desc;
   const auto kind = dnnl::prop_kind::forward_training;
   const auto algorithm = dnnl::algorithm::convolution_direct;
-  return present(d.bias) ? Forward(engine, kind, algorithm, d.x, d.w, d.bias, d.y, d.strides, d.dilations,
-                                   d.padLow, d.padHigh, attributes)
-                         : Forward(engine, kind, algorithm, d.x, d.w, d.y, d.strides, d.dilations, d.padLow,
-                                   d.padHigh, attributes);
+  return present(d.bias)
+             ? Forward(engine, kind, algorithm, d.x, d.w, d.bias, d.y, d.strides, d.dilations, d.padLow, d.padHigh,
+                       attributes)
+             : Forward(engine, kind, algorithm, d.x, d.w, d.y, d.strides, d.dilations, d.padLow, d.padHigh, attributes);
 }
 
-inline dnnl::convolution_backward_data::primitive_desc
-convInputGrad(const dnnl::engine &engine, const ConvDescs &d, const Attributes &attributes) {
+inline dnnl::convolution_backward_data::primitive_desc convInputGrad(const dnnl::engine &engine, const ConvDescs &d,
+                                                                     const Attributes &attributes) {
   ConvDescs hint = d;
   hint.bias = {};
-  return {
-      engine,    dnnl::algorithm::convolution_direct, d.x,       d.w, d.y, d.strides, d.dilations, d.padLow,
-      d.padHigh, convForward(engine, hint, {}),       attributes};
+  return {engine,    dnnl::algorithm::convolution_direct, d.x,       d.w, d.y, d.strides, d.dilations, d.padLow,
+          d.padHigh, convForward(engine, hint, {}),       attributes};
 }
 
-inline dnnl::convolution_backward_weights::primitive_desc
-convWeightGrad(const dnnl::engine &engine, const ConvDescs &d, const Attributes &attributes) {
+inline dnnl::convolution_backward_weights::primitive_desc convWeightGrad(const dnnl::engine &engine, const ConvDescs &d,
+                                                                         const Attributes &attributes) {
   ConvDescs hint = d;
   hint.w = dnnl::memory::desc(d.w.get_dims(), d.x.get_data_type(), dnnl::memory::format_tag::any);
-  return {
-      engine,    dnnl::algorithm::convolution_direct, d.x,       d.w, d.y, d.strides, d.dilations, d.padLow,
-      d.padHigh, convForward(engine, hint, {}),       attributes};
+  return {engine,    dnnl::algorithm::convolution_direct, d.x,       d.w, d.y, d.strides, d.dilations, d.padLow,
+          d.padHigh, convForward(engine, hint, {}),       attributes};
 }
 
 inline void appendRelu(dnnl::post_ops &ops) { ops.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0f, 0.0f); }
@@ -80,15 +76,12 @@ inline dnnl::memory::desc anyFormat(const dnnl::memory::desc &d) {
 
 inline dnnl::memory::dims dimsOf(const dnnl::memory::desc &d) { return d.dims(); }
 
-inline void setScratchpad(Attributes &attributes) {
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-}
+inline void setScratchpad(Attributes &attributes) { attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user); }
 
 inline dnnl::matmul::primitive_desc matmulDesc(const dnnl::engine &engine, const dnnl::memory::desc &a,
                                                const dnnl::memory::desc &b, const dnnl::memory::desc &bias,
                                                const dnnl::memory::desc &out, const Attributes &attributes) {
-  return {present(bias) ? dnnl::matmul::desc(a, b, bias, out) : dnnl::matmul::desc(a, b, out), attributes,
-          engine};
+  return {present(bias) ? dnnl::matmul::desc(a, b, bias, out) : dnnl::matmul::desc(a, b, out), attributes, engine};
 }
 
 inline dnnl::convolution_forward::primitive_desc convForward(const dnnl::engine &engine, const ConvDescs &d,
@@ -103,8 +96,8 @@ inline dnnl::convolution_forward::primitive_desc convForward(const dnnl::engine 
   return {desc, attributes, engine};
 }
 
-inline dnnl::convolution_backward_data::primitive_desc
-convInputGrad(const dnnl::engine &engine, const ConvDescs &d, const Attributes &attributes) {
+inline dnnl::convolution_backward_data::primitive_desc convInputGrad(const dnnl::engine &engine, const ConvDescs &d,
+                                                                     const Attributes &attributes) {
   ConvDescs hint = d;
   hint.bias = {};
   return {dnnl::convolution_backward_data::desc(dnnl::algorithm::convolution_direct, d.x, d.w, d.y, d.strides,
@@ -112,18 +105,16 @@ convInputGrad(const dnnl::engine &engine, const ConvDescs &d, const Attributes &
           attributes, engine, convForward(engine, hint, {})};
 }
 
-inline dnnl::convolution_backward_weights::primitive_desc
-convWeightGrad(const dnnl::engine &engine, const ConvDescs &d, const Attributes &attributes) {
+inline dnnl::convolution_backward_weights::primitive_desc convWeightGrad(const dnnl::engine &engine, const ConvDescs &d,
+                                                                         const Attributes &attributes) {
   ConvDescs hint = d;
   hint.w = dnnl::memory::desc(d.w.dims(), d.x.data_type(), dnnl::memory::format_tag::any);
-  return {dnnl::convolution_backward_weights::desc(dnnl::algorithm::convolution_direct, d.x, d.w, d.y,
-                                                   d.strides, d.dilations, d.padLow, d.padHigh),
+  return {dnnl::convolution_backward_weights::desc(dnnl::algorithm::convolution_direct, d.x, d.w, d.y, d.strides,
+                                                   d.dilations, d.padLow, d.padHigh),
           attributes, engine, convForward(engine, hint, {})};
 }
 
-inline void appendRelu(dnnl::post_ops &ops) {
-  ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-}
+inline void appendRelu(dnnl::post_ops &ops) { ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f); }
 
 #endif
 

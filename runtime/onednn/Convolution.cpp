@@ -14,9 +14,7 @@ namespace {
 using dnnl::memory;
 using Dims = memory::dims;
 
-memory::data_type typeOf(int32_t type) {
-  return type == MPC_BF16 ? memory::data_type::bf16 : memory::data_type::f32;
-}
+memory::data_type typeOf(int32_t type) { return type == MPC_BF16 ? memory::data_type::bf16 : memory::data_type::f32; }
 
 /// Describes a tensor that is stored in the given `order` of its dimensions, by element strides.
 memory::desc strided(const Dims &dims, memory::data_type type, const std::vector<int> &order) {
@@ -84,10 +82,9 @@ public:
     ConvDescs descs;
     descs.x = channelsLast(d.N, d.C, d.in, d.spatial, inputGrad ? typeOut : type);
     descs.y = channelsLast(d.N, d.O, d.out, d.spatial, forward ? typeOut : type);
-    // A gradient is accumulated in f32 in any case; requesting f32 saves a second buffer before it is
-    // rounded.
-    descs.w = memory::desc(weightDims(d), forward || inputGrad ? type : memory::data_type::f32,
-                           memory::format_tag::any);
+    // A gradient is accumulated in f32 in any case; requesting f32 saves a second buffer before it is rounded.
+    descs.w =
+        memory::desc(weightDims(d), forward || inputGrad ? type : memory::data_type::f32, memory::format_tag::any);
     for (int i = 0; i < d.spatial; ++i) {
       descs.strides.push_back(d.stride[i]);
       descs.dilations.push_back(d.dilation[i] - 1);
@@ -150,8 +147,7 @@ private:
     const memory::desc plainW = plainWeights(d, typeOf(d.type_out));
     const int64_t perOutput = d.C / d.groups * extent(d.kernel, d.spatial) * int64_t(sizeof(float));
     int64_t outputs = d.O;
-    while (d.groups == 1 && d.type_out != MPC_F32 && outputs * perOutput > largestGradCopy &&
-           outputs % 128 == 0)
+    while (d.groups == 1 && d.type_out != MPC_F32 && outputs * perOutput > largestGradCopy && outputs % 128 == 0)
       outputs /= 2;
     const memory plainInput = buffer(plainX, 0);
     memory x;

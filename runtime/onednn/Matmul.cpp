@@ -12,12 +12,10 @@ namespace {
 using dnnl::memory;
 using Dims = memory::dims;
 
-memory::data_type typeOf(int32_t type) {
-  return type == MPC_BF16 ? memory::data_type::bf16 : memory::data_type::f32;
-}
+memory::data_type typeOf(int32_t type) { return type == MPC_BF16 ? memory::data_type::bf16 : memory::data_type::f32; }
 
-/// Describes [batch, rows, columns], stored with rows and columns exchanged if `transposed`; it has two dimensions if batch is
-/// 0.
+/// Describes [batch, rows, columns], stored with rows and columns exchanged if `transposed`; it has two
+/// dimensions if batch is 0.
 memory::desc matrix(int64_t batch, int64_t rows, int64_t columns, bool transposed, memory::data_type type) {
   const memory::dim rowStep = transposed ? 1 : columns, columnStep = transposed ? rows : 1;
   if (!batch)

@@ -26,8 +26,8 @@ void parallelFor(void *, int64_t n, int64_t, void (*body)(void *, int64_t, int64
     body(ctx, i, i + 1);
 }
 
-/// Returns whether oneDNN uses all that `isa` stands for; its names are sets of bits, and later ones contain earlier
-/// ones.
+/// Returns whether oneDNN uses all that `isa` stands for; its names are sets of bits, and later ones
+/// contain earlier ones.
 bool has(dnnl::cpu_isa isa) {
   const unsigned bits = unsigned(isa);
   return (unsigned(dnnl::get_effective_cpu_isa()) & bits) == bits;
@@ -45,7 +45,8 @@ bool readsStaleScratch(const mpc_library_desc &d) {
   return dilated && d.C / d.groups % 32 != 0;
 }
 
-/// Returns true for shapes where the generic kernels measured faster, on one core with AVX-512 and bf16 instructions. GFLOP/s generic / oneDNN:
+/// Returns true for shapes where the generic kernels measured faster, on one core with AVX-512 and bf16 instructions.
+/// GFLOP/s generic / oneDNN:
 ///   few result channels on maps without stride        LeNet's first layer: f32 50 / 32, bf16 60 / 45
 ///   f32 weight gradients, kernel > 1, >= 16 channels  ResNet-18: 196 / 181, 184 / 144, 205 / 195, 201 / 171, 219 / 206
 ///   f32 input gradients, kernel > 1, >= 16 channels   ResNet-18: 213 / 198, 202 / 181, 200 / 178, 203 / 199
@@ -94,9 +95,7 @@ generic::Primitive *unwrap(const mpc_library_primitive *p) {
   return reinterpret_cast<generic::Primitive *>(const_cast<mpc_library_primitive *>(p));
 }
 size_t scratchBytes(const mpc_library_primitive *p) { return unwrap(p)->scratchBytes(); }
-void execute(mpc_library_primitive *p, void *const *buffers, void *scratch) {
-  unwrap(p)->execute(buffers, scratch);
-}
+void execute(mpc_library_primitive *p, void *const *buffers, void *scratch) { unwrap(p)->execute(buffers, scratch); }
 void destroy(mpc_library_primitive *p) { delete unwrap(p); }
 
 } // namespace
@@ -106,8 +105,7 @@ extern "C" [[gnu::visibility("default")]] const mpc_library *mpc_library_entry(i
   using namespace mpc::onednn;
   static const std::string name = [] {
     const dnnl_version_t *v = dnnl_version();
-    return "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." +
-           std::to_string(v->patch);
+    return "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
   }();
   static const mpc_library library = {MPC_LIBRARY_ABI, name.c_str(), create, scratchBytes, execute, destroy};
   threadCount = threads > 0 ? threads : 1;

@@ -42,8 +42,7 @@ void Program::reorder(const dnnl::memory &from, const dnnl::memory &to) {
   add(pd, dnnl::reorder(pd), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 
-void Program::append(const dnnl::primitive &primitive,
-                     const std::vector<std::pair<int, dnnl::memory>> &args) {
+void Program::append(const dnnl::primitive &primitive, const std::vector<std::pair<int, dnnl::memory>> &args) {
   Step step{primitive, {}};
   for (const auto &[kind, memory] : args)
     step.args.push_back({kind, memory.get()});

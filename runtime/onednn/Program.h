@@ -30,8 +30,7 @@ protected:
   dnnl::memory temporary(const dnnl::memory::desc &);
   /// Appends a primitive; its scratchpad is added to the arguments.
   template <class PrimitiveDesc>
-  void add(const PrimitiveDesc &pd, const dnnl::primitive &primitive,
-           std::vector<std::pair<int, dnnl::memory>> args) {
+  void add(const PrimitiveDesc &pd, const dnnl::primitive &primitive, std::vector<std::pair<int, dnnl::memory>> args) {
     const dnnl::memory::desc scratchpad = pd.scratchpad_desc();
     if (scratchpad.get_size())
       args.push_back({DNNL_ARG_SCRATCHPAD, temporary(scratchpad)});

@@ -1,4 +1,5 @@
-// Checks of option values for CLI11. They say what a value must be; CLI11's own checks print the limits of double, and are large.
+// Checks of option values for CLI11. They say what a value must be; CLI11's own checks print the limits of
+// double, and are large.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -21,9 +22,7 @@ inline CLI::Validator wholeNumber(int64_t low, int64_t high, std::string what) {
       low > 0 ? "POSITIVE" : "NONNEGATIVE");
 }
 /// Accepts counts of steps, samples and batches. The bound keeps products of two counts in 64 bits.
-inline CLI::Validator positiveCount() {
-  return wholeNumber(1, 1'000'000'000, "a positive whole number up to 10^9");
-}
+inline CLI::Validator positiveCount() { return wholeNumber(1, 1'000'000'000, "a positive whole number up to 10^9"); }
 inline CLI::Validator count() { return wholeNumber(0, 1'000'000'000, "0 or a positive whole number up to 10^9"); }
 
 /// Accepts one of the names in "a,b,c".

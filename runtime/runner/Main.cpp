@@ -30,8 +30,8 @@ static void onSignal(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-/// Returns the exit status: 128 + the signal that ended the training, which is the status that a shell reports for a process that a signal
-/// ended.
+/// Returns the exit status: 128 + the signal that ended the training, which is the status that a shell reports for a
+/// process that a signal ended.
 static int runTrain(Session &session, Options &options) {
   std::signal(SIGINT, onSignal);
   std::signal(SIGTERM, onSignal);
@@ -48,11 +48,11 @@ static int runTrain(Session &session, Options &options) {
   for (size_t i = 0; i < result.skipped.size(); ++i) {
     skipped += result.skipped[i];
     if (result.skipped.size() > 1)
-      each += concat(i == 0 ? " (" : ", ", session.manifest().steps[i].name, " ", result.skipped[i], i + 1 == result.skipped.size() ? ")" : "");
+      each += concat(i == 0 ? " (" : ", ", session.manifest().steps[i].name, " ", result.skipped[i],
+                     i + 1 == result.skipped.size() ? ")" : "");
   }
   progress.line(concat("done: ", result.iterations, " steps, ", skipped, " skipped", each, ", ",
-                       result.loss ? concat("loss ", *result.loss, ", ") : "",
-                       clockText(progress.seconds())));
+                       result.loss ? concat("loss ", *result.loss, ", ") : "", clockText(progress.seconds())));
   if (skipped > 0 && result.updates == 0)
     std::fputs("warning: every step was skipped: nothing was learned\n", stderr);
   else if (result.loss && !std::isfinite(*result.loss))
@@ -78,8 +78,7 @@ static void runEval(Session &session, const Options &options) {
   if (options.json) {
     text = concat("{\"samples\": ", evaluation.samples);
     if (evaluation.loss)
-      text += concat(", \"loss\": ", jsonNumber(*evaluation.loss),
-                     ", \"loss_samples\": ", evaluation.lossSamples);
+      text += concat(", \"loss\": ", jsonNumber(*evaluation.loss), ", \"loss_samples\": ", evaluation.lossSamples);
     for (const MetricResult &metric : evaluation.metrics)
       text += concat(", \"", metric.name, "\": ", jsonNumber(metric.value()), ", \"", metric.name,
                      "_correct\": ", metric.correct, ", \"", metric.name, "_counted\": ", metric.counted);
@@ -92,11 +91,10 @@ static void runEval(Session &session, const Options &options) {
       text += concat(metric.name, ": ", metric.value(), " (", metric.correct, "/", metric.counted, ")\n");
   }
   if (evaluation.loss && evaluation.lossSamples < evaluation.samples)
-    std::fputs(
-        concat("note: this loss cannot be divided among the samples of a batch; it leaves out the last ",
-               evaluation.samples - evaluation.lossSamples, ", which fill none\n")
-            .c_str(),
-        stderr);
+    std::fputs(concat("note: this loss cannot be divided among the samples of a batch; it leaves out the last ",
+                      evaluation.samples - evaluation.lossSamples, ", which fill none\n")
+                   .c_str(),
+               stderr);
   std::fputs(text.c_str(), stdout);
 }
 
@@ -138,9 +136,7 @@ static int runCommand(const std::shared_ptr<const Program> &program, Options &op
     return 0;
   }
   checkOutputs(options);
-  options.session.note = [](const std::string &text) {
-    std::fputs(concat("note: ", text, "\n").c_str(), stderr);
-  };
+  options.session.note = [](const std::string &text) { std::fputs(concat("note: ", text, "\n").c_str(), stderr); };
   int64_t resident = residentBytes();
   Session session(program, options.session);
   if (!options.checkpoint.empty())
@@ -164,8 +160,8 @@ static int runCommand(const std::shared_ptr<const Program> &program, Options &op
   }
 }
 
-/// Prints an exception that nobody catches like every other error. It may come from the options' parser, from a thread, or from a destructor that
-/// allocates (JSON values have one, and memory may run out anywhere).
+/// Prints an exception that nobody catches like every other error. It may come from the options' parser, from a thread,
+/// or from a destructor that allocates (JSON values have one, and memory may run out anywhere).
 [[noreturn]] static void endUncaught() {
   if (!std::current_exception())
     std::abort();
@@ -189,7 +185,8 @@ int main(int argc, char **argv) {
     error = attempt([&] { status = runCommand(program, options); });
   }
   if (!error && status == 0 && !standardOutputIsWritten())
-    error = Error("standard output", "cannot be written: a part of what was printed is lost", "let it go to a file, or leave '>&-' out");
+    error = Error("standard output", "cannot be written: a part of what was printed is lost",
+                  "let it go to a file, or leave '>&-' out");
   if (error) {
     std::fflush(stdout);
     std::fputs(error->text().c_str(), stderr);

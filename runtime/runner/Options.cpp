@@ -11,17 +11,21 @@ namespace mpc::rt {
 static void addSessionOptions(CLI::App &app, Options &options) {
   app.add_option("--threads", options.session.threads, "CPU threads (0: all available)")
       ->check(wholeNumber(0, 4096, "a number of threads from 0 to 4096"));
-  app.add_option("--device", options.session.device, "where it runs: auto (a GPU where there is one, else the host), cuda, host or emulator")
+  app.add_option("--device", options.session.device,
+                 "where it runs: auto (a GPU where there is one, else the host), cuda, host or emulator")
       ->check(oneOf("auto,cuda,host,emulator"));
-  app.add_flag("--check-launches", options.session.checkLaunches, "wait for every launch, so that a fault is an error that names its node");
-  app.add_option("--arch", options.session.arch, "emulator: the architecture, of those that the program was compiled for (default: the newest)");
+  app.add_flag("--check-launches", options.session.checkLaunches,
+               "wait for every launch, so that a fault is an error that names its node");
+  app.add_option("--arch", options.session.arch,
+                 "emulator: the architecture, of those that the program was compiled for (default: the newest)");
   app.add_option("--library", options.session.library,
                  "who computes matrix products and convolutions: auto, onednn or generic")
       ->check(oneOf("auto,onednn,generic"));
   app.add_option("--seed", options.train.seed, "seed of initial values and of the order of the samples");
 }
 
-/// Returns whether the entries of that kind read data. Without a program this is not known, and --help lists the option as required.
+/// Returns whether the entries of that kind read data. Without a program this is not known, and --help lists the
+/// option as required.
 static bool readsData(const Program *program, std::string_view kind) {
   if (!program)
     return true;
@@ -33,9 +37,10 @@ static bool readsData(const Program *program, std::string_view kind) {
 }
 
 static void addDataOptions(CLI::App &app, const Program *program, std::string_view kind, Options &options) {
-  app.add_option("--data", options.train.data.files,
-                 "FILE.npz, or INPUT=FILE with .npy, IDX (.gz) or FILE.npz:ARRAY; several joined with ','; not needed by a "
-                 "program without inputs, which has one batch")
+  app.add_option(
+         "--data", options.train.data.files,
+         "FILE.npz, or INPUT=FILE with .npy, IDX (.gz) or FILE.npz:ARRAY; several joined with ','; not needed by a "
+         "program without inputs, which has one batch")
       ->required(readsData(program, kind));
   app.add_option("--scale", options.train.data.scale, "INPUT=FACTOR: multiply an input");
   app.add_option("--normalize", options.train.data.normalize,
@@ -57,9 +62,8 @@ static void addHyperOptions(CLI::App &app, const Program *program, Options &opti
         std::replace(flag.begin(), flag.end(), '_', '-');
         app.add_option_function<double>(
                "--" + flag, [&options, name](double value) { options.train.hyper[name] = value; },
-               concat("hyperparameter of ",
-                      name == hyper.name && several ? "every optimizer" : step.optimizer, " (default ",
-                      hyper.standard, ")"))
+               concat("hyperparameter of ", name == hyper.name && several ? "every optimizer" : step.optimizer,
+                      " (default ", hyper.standard, ")"))
             ->check(finiteNumber(/*aboveZero=*/false))
             ->group("Hyperparameters");
       }
@@ -72,10 +76,9 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   addDataOptions(command, program, "train", options);
   command.add_option("--val", train.validation, "data for evaluation after each epoch");
   auto *epochs =
-      command.add_option("--epochs", train.epochs, "passes over the data (1); without inputs a pass is one step")->check(positiveCount());
-  command.add_option("--steps", train.steps, "steps instead of epochs")
-      ->check(positiveCount())
-      ->excludes(epochs);
+      command.add_option("--epochs", train.epochs, "passes over the data (1); without inputs a pass is one step")
+          ->check(positiveCount());
+  command.add_option("--steps", train.steps, "steps instead of epochs")->check(positiveCount())->excludes(epochs);
   addHyperOptions(command, program, options);
   command
       .add_option_function<std::string>(
@@ -88,24 +91,22 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
       ->check(finiteNumber(/*aboveZero=*/true));
   command.add_option("--min-lr", train.schedule.minRate, "lower bound of the learning rate")
       ->check(finiteNumber(/*aboveZero=*/false));
-  command.add_option("--warmup", train.schedule.warmup, "steps of linear growth at the start")
-      ->check(count());
+  command.add_option("--warmup", train.schedule.warmup, "steps of linear growth at the start")->check(count());
   command.add_flag_function(
       "--no-shuffle", [&train](int64_t) { train.shuffle = false; }, "keep the samples in file order");
   auto *init = command.add_option("--init", train.init, "start from the parameters in this safetensors file");
   command
-      .add_option("--init-missing", train.initMissing,
-                  "REGEX: parameters that the file of --init may lack or have in another shape, such as a new head; they keep "
-                  "their initial values")
+      .add_option(
+          "--init-missing", train.initMissing,
+          "REGEX: parameters that the file of --init may lack or have in another shape, such as a new head; they keep "
+          "their initial values")
       ->needs(init);
   command.add_option("--log", train.log, "write one JSON object per logged step to this file");
   command.add_option("--log-every", train.logEvery, "steps between log lines (50)")->check(positiveCount());
-  command.add_option("--eval-every", train.evalEvery, "epochs between evaluations (1)")
-      ->check(positiveCount());
+  command.add_option("--eval-every", train.evalEvery, "epochs between evaluations (1)")->check(positiveCount());
   command.add_option("--checkpoint-dir", train.checkpointFolder,
                      "folder for checkpoints; holds none yet, except with --resume");
-  command
-      .add_option("--checkpoint-every", train.checkpointEvery, "steps between checkpoints (0: each epoch)")
+  command.add_option("--checkpoint-every", train.checkpointEvery, "steps between checkpoints (0: each epoch)")
       ->check(count());
   command.add_option("--keep", train.keep, "checkpoints to keep (3; 0: all)")->check(count());
   command
@@ -114,16 +115,15 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
           [&train](const std::string &name) {
             train.onNan = name == "stop" ? OnNan::Stop : name == "skip" ? OnNan::Skip : OnNan::Ignore;
           },
-          "steps whose loss is not finite, or whose gradients are not at any loss scale: stop after 10 in a row (default), "
+          "steps whose loss is not finite, or whose gradients are not at any loss scale: stop after 10 in a row "
+          "(default), "
           "skip them, or ignore it: update with them")
       ->check(oneOf("stop,skip,ignore"));
   command.add_flag("--resume", train.resume, "continue from the newest checkpoint in --checkpoint-dir");
   command
       .add_option_function<std::vector<int64_t>>(
           "--inject-inf",
-          [&train](const std::vector<int64_t> &steps) {
-            train.injectInf = {steps.begin(), steps.end()};
-          },
+          [&train](const std::vector<int64_t> &steps) { train.injectInf = {steps.begin(), steps.end()}; },
           "for tests: at these steps (from 1) put an infinity into every float input, so that the "
           "gradients are not finite")
       ->delimiter(',');
@@ -195,10 +195,9 @@ std::optional<int> parseOptions(int argc, char **argv, const Program *program, O
     std::string what = error.what();
     if (at == &app && argc > 1 && argv[1][0] != '-')
       what = concat("unknown command '", argv[1], "'");
-    std::fputs(Error("", what, concat("see '", argv[0], at == &app ? "" : " " + at->get_name(), " --help'"))
-                   .text()
-                   .c_str(),
-               stderr);
+    std::fputs(
+        Error("", what, concat("see '", argv[0], at == &app ? "" : " " + at->get_name(), " --help'")).text().c_str(),
+        stderr);
     return 1;
   }
   options.session.seed = options.train.seed;

@@ -26,9 +26,8 @@ struct Options {
 /// Adds the subcommands with their options, which write to `options`. `program`: as in parseOptions.
 void addCommands(CLI::App &app, const Program *program, Options &options);
 
-/// Parses the arguments; options for hyperparameters follow the program's manifest (null: the runner has
-/// no model). Returns the exit status when there is nothing to run (help, version, or a mistake that has been
-/// printed).
+/// Parses the arguments; options for hyperparameters follow the program's manifest (null: the runner has no model).
+/// Returns the exit status when there is nothing to run (help, version, or a mistake that has been printed).
 std::optional<int> parseOptions(int argc, char **argv, const Program *program, Options &options);
 
 } // namespace mpc::rt

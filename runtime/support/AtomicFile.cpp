@@ -51,8 +51,8 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
     file_ = openDevice(path_);
   } else {
     size_t slash = path_.rfind('/') + 1; // npos + 1 is 0
-    temporary_ = concat(path_.substr(0, slash), ".", path_.substr(slash), kSuffix, getpid(), '-', thisRun(),
-                        '-', thisHost());
+    temporary_ =
+        concat(path_.substr(0, slash), ".", path_.substr(slash), kSuffix, getpid(), '-', thisRun(), '-', thisHost());
     file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   }
   if (file_ < 0) {

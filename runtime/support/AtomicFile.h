@@ -28,8 +28,8 @@ public:
   /// finish the file.
   static bool isAbandoned(std::string_view fileName);
 
-  /// Opens a device or pipe (anything that exists and is no regular file) for writing and returns its descriptor. It never waits: a pipe that nobody
-  /// reads is an Error.
+  /// Opens a device or pipe (anything that exists and is no regular file) for writing and returns its descriptor. It
+  /// never waits: a pipe that nobody reads is an Error.
   static int openDevice(const std::string &path);
 
 private:

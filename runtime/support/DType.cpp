@@ -239,8 +239,8 @@ void convert(mpc_dtype from, const void *source, mpc_dtype to, void *target, siz
     });
     if (!map.identity())
       for (size_t i = 0; i < n; ++i)
-        wide[i] = to == MPC_F64 ? wide[i] * map.scale + map.shift
-                                : float(wide[i]) * float(map.scale) + float(map.shift);
+        wide[i] =
+            to == MPC_F64 ? wide[i] * map.scale + map.shift : float(wide[i]) * float(map.scale) + float(map.shift);
     dispatch(to, [&]<typename T>(T *) {
       for (size_t i = 0; i < n; ++i) {
         T value;

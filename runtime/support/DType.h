@@ -21,7 +21,8 @@ bool isFloat(mpc_dtype type);
 int64_t lowestOf(mpc_dtype type);
 int64_t highestOf(mpc_dtype type);
 
-/// Convert IEEE binary16 and bfloat16, given as bits. Conversions to 16 bits round once to nearest even and overflow to infinity.
+/// Convert IEEE binary16 and bfloat16, given as bits. Conversions to 16 bits round once to nearest even and
+/// overflow to infinity.
 float halfToFloat(uint16_t bits);
 uint16_t floatToHalf(float value);
 uint16_t doubleToHalf(double value);
@@ -39,8 +40,9 @@ struct Affine {
 /// with firstMisfit first. The affine map is only for conversions to a float type.
 void convert(mpc_dtype from, const void *source, mpc_dtype to, void *target, size_t count, Affine map = {});
 
-/// Returns the first of `count` elements that `to` cannot hold, or `count`. A float type cannot hold a finite number that
-/// becomes infinite; an integer type cannot hold a value that is no integer of its range (for u64 the range ends at the largest int64).
+/// Returns the first of `count` elements that `to` cannot hold, or `count`. A float type cannot hold a finite number
+/// that becomes infinite; an integer type cannot hold a value that is no integer of its range (for u64 the range ends
+/// at the largest int64).
 size_t firstMisfit(mpc_dtype from, const void *source, mpc_dtype to, size_t count, Affine map = {});
 /// Throws Error, "WHAT: element I holds V, which TYPE cannot represent", if there is such an element.
 void checkExact(mpc_dtype from, const void *source, mpc_dtype to, size_t count, std::string_view what);

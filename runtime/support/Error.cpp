@@ -64,8 +64,7 @@ std::optional<Error> attempt(FunctionRef<void()> work) {
   }
 }
 
-Piece::Piece(long long value)
-    : text_(buffer_, size_t(std::snprintf(buffer_, sizeof buffer_, "%lld", value))) {}
+Piece::Piece(long long value) : text_(buffer_, size_t(std::snprintf(buffer_, sizeof buffer_, "%lld", value))) {}
 Piece::Piece(unsigned long long value)
     : text_(buffer_, size_t(std::snprintf(buffer_, sizeof buffer_, "%llu", value))) {}
 Piece::Piece(double value) : text_(buffer_, size_t(std::snprintf(buffer_, sizeof buffer_, "%.6g", value))) {}

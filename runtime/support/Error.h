@@ -36,7 +36,8 @@ private:
 /// Throws Error for a failed system call: `action` is "cannot open", `errorNumber` is errno.
 [[noreturn]] void failErrno(std::string where, std::string_view action, int errorNumber);
 
-/// Runs `work` and returns the error it threw (of any kind), for threads, which no exception may leave, and for callers that are built without exceptions.
+/// Runs `work` and returns the error it threw (of any kind), for threads, which no exception may leave, and for callers
+/// that are built without exceptions.
 std::optional<Error> attempt(FunctionRef<void()> work);
 
 /// One part of a joined text: a string, or a number written into the object's own buffer.

@@ -38,8 +38,8 @@ static void writeHolder(int file) {
   gethostname(host, sizeof host - 1);
   std::string text = concat(getpid(), " ", *host ? host : "?", "\n");
   // If this fails, the message of a second process is less exact, but the lock holds.
-  if (ftruncate(file, 0) == 0)
-    [[maybe_unused]] ssize_t written = pwrite(file, text.data(), text.size(), 0);
+  if (ftruncate(file, 0) == 0) [[maybe_unused]]
+    ssize_t written = pwrite(file, text.data(), text.size(), 0);
 }
 
 /// Opens the file and takes its lock.
@@ -66,13 +66,15 @@ FolderLock::FolderLock(const std::string &folder, const std::function<void(const
     return;
   }
   if (lock == Lock::Impossible && note)
-    note(concat(folder, " cannot be locked (", std::strerror(errno), "): a second training there would not be noticed"));
+    note(
+        concat(folder, " cannot be locked (", std::strerror(errno), "): a second training there would not be noticed"));
   std::string who = lock == Lock::Busy ? holder(file_) : "";
   if (file_ >= 0)
     close(file_);
   file_ = -1;
   if (lock == Lock::Busy)
-    fail(folder, concat("is in use: ", who, " trains there"), "wait for its end, or give this training a --checkpoint-dir of its own");
+    fail(folder, concat("is in use: ", who, " trains there"),
+         "wait for its end, or give this training a --checkpoint-dir of its own");
 }
 
 FolderLock::~FolderLock() {

@@ -1,4 +1,5 @@
-// A reference to something that can be called. Unlike std::function it never allocates, so it may be made where memory may be short and no exception may leave.
+// A reference to something that can be called. Unlike std::function it never allocates, so it may be made where memory
+// may be short and no exception may leave.
 #pragma once
 
 #include <memory>
@@ -20,7 +21,9 @@ public:
         call_([](void *callable, Parameters... parameters) -> Result {
           return (*static_cast<std::remove_reference_t<Callable> *>(callable))(std::forward<Parameters>(parameters)...);
         }) {}
-  Result operator()(Parameters... parameters) const { return call_(callable_, std::forward<Parameters>(parameters)...); }
+  Result operator()(Parameters... parameters) const {
+    return call_(callable_, std::forward<Parameters>(parameters)...);
+  }
 
 private:
   void *callable_;

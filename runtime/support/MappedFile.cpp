@@ -13,7 +13,8 @@
 
 namespace mpc::rt {
 
-/// All mapped files. The list is changed under a mutex, and signal handlers read it without one. Whoever removes a file waits until nobody reads.
+/// All mapped files. The list is changed under a mutex, and signal handlers read it without one. Whoever removes a file
+/// waits until nobody reads.
 struct MappedFiles {
   std::mutex mutex;
   std::atomic<const MappedFile *> first = nullptr;
@@ -45,14 +46,19 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string &path) {
   int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   int error = errno;
   struct stat info = {};
-  if (file < 0 && (error != ENXIO || stat(path.c_str(), &info) != 0)) // ENXIO means a socket, or a device without a driver
+  if (file < 0 &&
+      (error != ENXIO || stat(path.c_str(), &info) != 0)) // ENXIO means a socket, or a device without a driver
     failErrno(path, "cannot open", error);
   std::shared_ptr<MappedFile> result(new MappedFile(path, file));
   if (file >= 0 && fstat(file, &info) != 0)
     failErrno(path, "cannot open", errno);
   if (!S_ISREG(info.st_mode))
     fail(path,
-         concat("is a ", S_ISDIR(info.st_mode) ? "folder" : S_ISFIFO(info.st_mode) ? "pipe" : S_ISSOCK(info.st_mode) ? "socket" : "device",
+         concat("is a ",
+                S_ISDIR(info.st_mode)    ? "folder"
+                : S_ISFIFO(info.st_mode) ? "pipe"
+                : S_ISSOCK(info.st_mode) ? "socket"
+                                         : "device",
                 ", not a regular file"),
          S_ISDIR(info.st_mode) ? "name a file in it" : "write what it gives to a file, and name that");
   if (info.st_size == 0)

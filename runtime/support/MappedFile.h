@@ -11,19 +11,19 @@ namespace mpc::rt {
 /// A regular file mapped read-only.
 class MappedFile {
 public:
-  /// Opens and maps the file. Throws Error when the file cannot be opened or is not regular. It never waits: even a pipe, whose opening normally waits for
-  /// a writer, is an Error at once.
+  /// Opens and maps the file. Throws Error when the file cannot be opened or is not regular. It never waits: even a
+  /// pipe, whose opening normally waits for a writer, is an Error at once.
   static std::shared_ptr<const MappedFile> open(const std::string &path);
   ~MappedFile();
 
   const std::string &path() const { return path_; }
   std::string_view bytes() const { return {static_cast<const char *>(data_), size_}; }
-  /// Throws Error when the file has become shorter since it was opened. Its last page then reads as zeros after the new end,
-  /// and accesses after that page fault (host/FaultReport.h).
+  /// Throws Error when the file has become shorter since it was opened. Its last page then reads as zeros after the new
+  /// end, and accesses after that page fault (host/FaultReport.h).
   void checkWhole() const;
 
-  /// Calls `visitor(file)` with the mapped file that holds the address, and returns whether there is one. The file stays mapped during the call. A signal
-  /// handler may call it.
+  /// Calls `visitor(file)` with the mapped file that holds the address, and returns whether there is one. The file
+  /// stays mapped during the call. A signal handler may call it.
   template <typename Visitor>
   static bool visit(const void *address, Visitor &&visitor) {
     Visit visit(address);

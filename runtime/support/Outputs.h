@@ -6,9 +6,8 @@
 
 namespace mpc::rt {
 
-/// Throws Error when a file that is to be written is one of those that are read, under whatever name: another
-/// path, a symbolic or a hard link. Names without a file behind them are allowed, and so are devices and
-/// pipes.
+/// Throws Error when a file that is to be written is one of those that are read, under whatever name: another path, a
+/// symbolic or a hard link. Names without a file behind them are allowed, and so are devices and pipes.
 void checkOutput(const std::string &output, const std::vector<std::string> &inputs);
 
 } // namespace mpc::rt

@@ -18,8 +18,7 @@ static const char *ownLibrary() {
   Dl_info info;
   link_map *map = nullptr;
   void *here = reinterpret_cast<void *>(&ownFile);
-  if (!dladdr1(here, &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) || !map || !map->l_name ||
-      !*map->l_name)
+  if (!dladdr1(here, &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) || !map || !map->l_name || !*map->l_name)
     return nullptr;
   return map->l_name;
 }

@@ -5,11 +5,12 @@
 
 namespace mpc::rt {
 
-/// Returns its path, which is absolute if the system tells it (this needs /proc for libraries opened by a relative path). Throws Error.
+/// Returns its path, which is absolute if the system tells it (this needs /proc for libraries opened by a relative
+/// path). Throws Error.
 std::string ownFile();
 
-/// When the runtime lies in a library that was opened privately (dlopen with RTLD_LOCAL), makes its exported symbols visible to
-/// objects that are opened later: compiled kernels import some.
+/// When the runtime lies in a library that was opened privately (dlopen with RTLD_LOCAL), makes its exported symbols
+/// visible to objects that are opened later: compiled kernels import some.
 void exposeOwnSymbols();
 
 } // namespace mpc::rt

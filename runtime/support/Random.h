@@ -15,7 +15,8 @@ uint64_t hashOf(std::string_view text, uint64_t basis = 0xcbf29ce484222325);
 /// from a 128-bit counter and a 64-bit key.
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
-/// Gives draw number `index` of the stream `name` under `seed`. The key is the seed; the counter is (index / 4, hash of the name).
+/// Gives draw number `index` of the stream `name` under `seed`. The key is the seed; the counter is (index / 4,
+/// hash of the name).
 class RandomStream {
 public:
   RandomStream(uint64_t seed, std::string_view name) : seed_(seed), stream_(hashOf(name)) {}

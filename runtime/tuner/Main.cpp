@@ -44,15 +44,13 @@ static int runTuner(Flags &flags) {
     flags.out = program->manifest().model + ".tune.json";
   checkOutput(flags.out, {ownFile()});
   AtomicFile file(flags.out); // must succeed before the measurement, which would otherwise be lost
-  TuningResult result =
-      tune(*program, flags.tuner, [](const TunedProblem &problem) { print(describe(problem)); });
+  TuningResult result = tune(*program, flags.tuner, [](const TunedProblem &problem) { print(describe(problem)); });
   file.write(tuningFile(result));
   file.commit();
   print(concat(result.gpu, ": ", result.problems.size(), " problems, ", flags.out, "\n"));
   if (result.agree())
     return 0;
-  fail(program->where(),
-       "schedules of one problem compute different results; the file leaves that problem out",
+  fail(program->where(), "schedules of one problem compute different results; the file leaves that problem out",
        "please report it with the model and the table");
 }
 
@@ -61,8 +59,7 @@ int main(int argc, char **argv) {
   Flags flags;
   app.add_option("--device", flags.tuner.device, "cuda, or emulator: one run of each, to try it")
       ->capture_default_str();
-  app.add_option("--arch", flags.tuner.arch,
-                 "which of its architectures the emulator is (default: the newest)");
+  app.add_option("--arch", flags.tuner.arch, "which of its architectures the emulator is (default: the newest)");
   app.add_option("--out", flags.out, "the file for mpc compile --tune (default: MODEL.tune.json)");
   app.add_option("--only", flags.tuner.only, "problems that this regular expression is found in");
   app.add_option("--iterations", flags.tuner.effort.iterations, "launches of a candidate, at least")

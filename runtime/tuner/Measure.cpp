@@ -8,8 +8,8 @@
 
 namespace mpc::rt {
 
-/// The sets of buffers together exceed L2 (H100: 50 MiB) by more than its size, so that no set is still there when its turn
-/// comes; more than 64 sets would not help.
+/// The sets of buffers together exceed L2 (H100: 50 MiB) by more than its size, so that no set is still there when its
+/// turn comes; more than 64 sets would not help.
 static constexpr int64_t kRotatingBytes = 128 << 20, kMostSets = 64;
 static constexpr int64_t kSetAlignment = 256;
 /// The count of numbers that are drawn; it is a prime, so that neighbouring rows differ.
@@ -68,8 +68,7 @@ const std::vector<std::byte> &CandidateBench::drawn(mpc_dtype type, size_t opera
   RandomStream random(0, concat("operand ", operand));
   bytes.resize(kDrawn * sizeOf(type));
   for (size_t at = 0; at < kDrawn; ++at)
-    storeDouble(type, bytes.data(), at,
-                integers ? double(int(random.uniform(at) * 5) - 2) : random.normal(at));
+    storeDouble(type, bytes.data(), at, integers ? double(int(random.uniform(at) * 5) - 2) : random.normal(at));
   return bytes;
 }
 
@@ -95,7 +94,8 @@ std::vector<std::byte> CandidateBench::exactResult(const std::string &entry) {
   size_t index = indexOf(entry);
   const Layout &layout = layouts_[index];
   fill(layout, 1, /*integers=*/true);
-  // The candidates of a problem share their output, so it is overwritten first: elements that one candidate fails to store must not come from another.
+  // The candidates of a problem share their output, so it is overwritten first: elements that one candidate fails to
+  // store must not come from another.
   std::vector<std::byte> result(size_t(layout.output.bytes), std::byte(0xff));
   device_->write(layout.output.offset, result.data(), result.size());
   device_->run(plan_.entries[index], nullptr);

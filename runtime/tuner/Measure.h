@@ -1,4 +1,5 @@
-// Runs one candidate on a device: gets its results, and measures how long it takes on data that the L2 cache does not hold.
+// Runs one candidate on a device: gets its results, and measures how long it takes on data that the L2
+// cache does not hold.
 #pragma once
 
 #include "runtime/devices/CudaDevice.h"
@@ -19,7 +20,8 @@ struct Effort {
 /// after the other, and a device that runs it.
 class CandidateBench {
 public:
-  /// `emulator` chooses the kind of device. The emulator gets one set of buffers, and each of its measurements is one run.
+  /// `emulator` chooses the kind of device. The emulator gets one set of buffers, and each of its
+  /// measurements is one run.
   CandidateBench(const Program &program, const Plan &plan, bool emulator);
 
   std::string gpu() const { return gpu_; }

@@ -43,10 +43,8 @@ std::vector<TunedProblem> problemsOf(const Program &program, const Plan &plan, c
                            {},
                            {}};
       for (const json &candidate : object.at("candidates"))
-        problem.candidates.push_back({candidate.at("entry"),
-                                      candidate.at("schedule"),
-                                      candidate.at("estimate_us").get<double>() * 1e-6,
-                                      {}});
+        problem.candidates.push_back(
+            {candidate.at("entry"), candidate.at("schedule"), candidate.at("estimate_us").get<double>() * 1e-6, {}});
       if (std::regex_search(problem.problem, meant) || std::regex_search(problem.dispatch, meant))
         problems.push_back(std::move(problem));
     }
@@ -106,13 +104,13 @@ std::string describe(const TunedProblem &problem) {
   for (const Candidate &candidate : problem.candidates) {
     const char *schedule = candidate.schedule.c_str();
     if (!candidate.seconds) {
-      std::snprintf(line, sizeof line, "  %10s %9s %10s %10s  %s: schedules differ in their results\n", "-",
-                    "-", "-", "-", schedule);
+      std::snprintf(line, sizeof line, "  %10s %9s %10s %10s  %s: schedules differ in their results\n", "-", "-", "-",
+                    "-", schedule);
     } else {
       double s = *candidate.seconds;
-      std::snprintf(line, sizeof line, "  %10.2f %9.1f %10.1f %10.1f  %s%s\n", s * 1e6,
-                    problem.flops / s * 1e-12, 100 * problem.roofline / s, 100 * candidate.estimate / s,
-                    schedule, &candidate == fastest ? " *" : "");
+      std::snprintf(line, sizeof line, "  %10.2f %9.1f %10.1f %10.1f  %s%s\n", s * 1e6, problem.flops / s * 1e-12,
+                    100 * problem.roofline / s, 100 * candidate.estimate / s, schedule,
+                    &candidate == fastest ? " *" : "");
     }
     text += line;
   }

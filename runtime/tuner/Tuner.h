@@ -37,7 +37,8 @@ struct TuningResult {
   bool agree() const;
 };
 
-/// Returns the problems of a plan, not yet measured. Throws Error when the section is damaged or `only` selects no problem.
+/// Returns the problems of a plan, not yet measured. Throws Error when the section is damaged or `only`
+/// selects no problem.
 std::vector<TunedProblem> problemsOf(const Program &program, const Plan &plan, const std::string &only);
 /// Returns the plan that tune() would take.
 const Plan &planToTune(const Program &program, const TunerOptions &options);

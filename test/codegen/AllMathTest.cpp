@@ -1,7 +1,8 @@
 //===- AllMathTest.cpp - error bounds of the math that replaces libm on GPUs -----------//
 //
-// The code of expandAllMath is compiled for the host, which carries out its operations exactly as GPUs do, and compared with libm in the next wider precision:
-// double for f32, x87's 64 bits of mantissa for f64. MathApprox.h (passes/Lowering/MathApprox) promises the bounds that are checked here.
+// The code of expandAllMath is compiled for the host, which carries out its operations exactly as GPUs do, and compared
+// with libm in the next wider precision: double for f32, x87's 64 bits of mantissa for f64. MathApprox.h
+// (passes/Lowering/MathApprox) promises the bounds that are checked here.
 //
 //===----------------------------------------------------------------------===//
 #include "CompiledArithmetic.h"
@@ -51,7 +52,8 @@ static double ulps(T got, Long want) {
     return 0;
   if (std::isnan(got) || std::isnan(want) || std::isinf(got) || std::isinf(T(want)))
     return INFINITY;
-  int exponent = want == 0 ? std::numeric_limits<T>::min_exponent - 1 : std::max(std::ilogb(want), std::numeric_limits<T>::min_exponent - 1);
+  int exponent = want == 0 ? std::numeric_limits<T>::min_exponent - 1
+                           : std::max(std::ilogb(want), std::numeric_limits<T>::min_exponent - 1);
   return double(std::fabs(Long(got) - want) / std::ldexp(Long(1), exponent - std::numeric_limits<T>::digits + 1));
 }
 
@@ -65,8 +67,7 @@ static T fromBits(Bits bits) {
 static std::string allFunctions(const std::string &type) {
   std::string text;
   for (const Function &f : functions)
-    text += loopOver(std::string(f.op).substr(5), "%r = " + std::string(f.op) + " %x : " + type, false, type,
-                     type);
+    text += loopOver(std::string(f.op).substr(5), "%r = " + std::string(f.op) + " %x : " + type, false, type, type);
   return text;
 }
 
@@ -122,8 +123,10 @@ static void checkBinary(const char *type, double powBound) {
     return loopOver(name, "%r = " + op + " %x, %y : " + type, true, type, type);
   };
   CompiledArithmetic compiled(binary("pow", "math.powf") + binary("fmod", "arith.remf"));
-  constexpr T infinity = std::numeric_limits<T>::infinity(), least = std::numeric_limits<T>::denorm_min(), most = std::numeric_limits<T>::max();
-  const T odd[] = {0, T(-0.0), 1, -1, 2, -2, 3, -3, T(0.5), T(-0.5), T(1.5), infinity, -infinity, T(NAN), least, -least, most, -most, T(1e15), T(7)};
+  constexpr T infinity = std::numeric_limits<T>::infinity(), least = std::numeric_limits<T>::denorm_min(),
+              most = std::numeric_limits<T>::max();
+  const T odd[] = {0,      T(-0.0),  1,         -1,     2,     -2,     3,    -3,    T(0.5),  T(-0.5),
+                   T(1.5), infinity, -infinity, T(NAN), least, -least, most, -most, T(1e15), T(7)};
   std::vector<T> x, y;
   for (T a : odd)
     for (T b : odd)
@@ -152,7 +155,8 @@ static void checkBinary(const char *type, double powBound) {
   compiled.find("fmod")(x.data(), y.data(), out.data(), x.size());
   for (size_t i = 0; i < x.size(); ++i) {
     T want = std::fmod(x[i], y[i]);
-    EXPECT_TRUE(out[i] == want || (std::isnan(out[i]) && std::isnan(want))) << "fmod " << x[i] << ' ' << y[i] << " is " << out[i] << ", not " << want;
+    EXPECT_TRUE(out[i] == want || (std::isnan(out[i]) && std::isnan(want)))
+        << "fmod " << x[i] << ' ' << y[i] << " is " << out[i] << ", not " << want;
   }
 }
 TEST(AllMath, BinaryF32) { checkBinary<float>("f32", 1); }
@@ -172,7 +176,8 @@ TEST(AllMath, PowersOfIntegersAreExact) {
     EXPECT_EQ(out[i], want[i]) << x[i] << " to the " << y[i];
 }
 
-/// f(x) is computed in f32 and rounded to f16 or bf16. For every value of both types it is within one unit of the exact value, rounded.
+/// f(x) is computed in f32 and rounded to f16 or bf16. For every value of both types it is within one unit of the
+/// exact value, rounded.
 TEST(AllMath, HalfResultsWithinOneUlp) {
   CompiledArithmetic compiled(allFunctions("f32"));
   for (bool brain : {false, true}) {

@@ -12,8 +12,8 @@
 using namespace mpc;
 using namespace mpc::test;
 
-std::string mpc::test::loopOver(const std::string &name, const std::string &op, bool binary,
-                                const std::string &from, const std::string &to) {
+std::string mpc::test::loopOver(const std::string &name, const std::string &op, bool binary, const std::string &from,
+                                const std::string &to) {
   std::string load = "  %p1 = llvm.getelementptr %b[%i] : (!llvm.ptr, i64) -> !llvm.ptr, " + from +
                      "\n  %y = llvm.load %p1 : !llvm.ptr -> " + from + "\n";
   return "llvm.func @" + name +
@@ -22,8 +22,8 @@ std::string mpc::test::loopOver(const std::string &name, const std::string &op, 
          "  scf.for %i = %zero to %n step %one : i64 {\n"
          "  %p0 = llvm.getelementptr %a[%i] : (!llvm.ptr, i64) -> !llvm.ptr, " +
          from + "\n  %x = llvm.load %p0 : !llvm.ptr -> " + from + "\n" + (binary ? load : "") + "  " + op +
-         "\n  %q = llvm.getelementptr %o[%i] : (!llvm.ptr, i64) -> !llvm.ptr, " + to +
-         "\n  llvm.store %r, %q : " + to + ", !llvm.ptr\n  }\n  llvm.return\n}\n";
+         "\n  %q = llvm.getelementptr %o[%i] : (!llvm.ptr, i64) -> !llvm.ptr, " + to + "\n  llvm.store %r, %q : " + to +
+         ", !llvm.ptr\n  }\n  llvm.return\n}\n";
 }
 
 CompiledArithmetic::CompiledArithmetic(const std::string &text) : context(makeContext()) {

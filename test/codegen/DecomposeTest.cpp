@@ -12,48 +12,51 @@ using namespace mpc;
 using namespace mpc::test;
 
 /// Evaluates @f before and after mpc-decompose, rounding after every op, and compares.
-static void check(const std::string &arguments, const std::string &body, const std::string &types, double ulps, double absolute, std::vector<Draw> draws = {}) {
+static void check(const std::string &arguments, const std::string &body, const std::string &types, double ulps,
+                  double absolute, std::vector<Draw> draws = {}) {
   SCOPED_TRACE(body);
   auto context = makeContext();
   std::string names = "%r";
   if (types.find(", ") != std::string::npos && body.find("%r, ") == 0)
     names = body.substr(0, body.find(" ="));
-  auto module = parseSourceString<ModuleOp>("func.func @f(" + arguments + ") -> (" + types + ") {\n" + body + "\nreturn " + names + " : " + types + "\n}", context.get());
+  auto module = parseSourceString<ModuleOp>("func.func @f(" + arguments + ") -> (" + types + ") {\n" + body +
+                                                "\nreturn " + names + " : " + types + "\n}",
+                                            context.get());
   ASSERT_TRUE(module);
   std::mt19937_64 random(3);
   llvm::SmallVector<HostTensor> inputs, expected, actual;
   auto function = *module->getOps<func::FuncOp>().begin();
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
-    inputs.push_back(draw(cast<RankedTensorType>(type), draws.empty() ? Draw() : draws[std::min(i, draws.size() - 1)], random));
+    inputs.push_back(
+        draw(cast<RankedTensorType>(type), draws.empty() ? Draw() : draws[std::min(i, draws.size() - 1)], random));
   ASSERT_TRUE(succeeded(Evaluator(*module, EvalMode::Rounded).run("f", inputs, expected)));
   PassManager passes(context.get());
   passes.addPass(createDecomposePass());
   ASSERT_TRUE(succeeded(passes.run(*module)));
-  module->walk([](Operation *op) {
-    EXPECT_FALSE(isOfKind(op, LoopKind::Composite)) << op->getName().getStringRef().str();
-  });
+  module->walk(
+      [](Operation *op) { EXPECT_FALSE(isOfKind(op, LoopKind::Composite)) << op->getName().getStringRef().str(); });
   ASSERT_TRUE(succeeded(Evaluator(*module, EvalMode::Rounded).run("f", inputs, actual)));
   for (size_t r = 0; r < expected.size(); ++r)
     for (size_t i = 0; i < expected[r].values.size(); ++i) {
       double got = actual[r].values[i], want = expected[r].values[i];
-      ASSERT_TRUE(ulpDistance(expected[r].element, got, want) <= ulps || std::abs(got - want) <= absolute) << "result " << r << " element " << i << ": " << got << ", expected " << want;
+      ASSERT_TRUE(ulpDistance(expected[r].element, got, want) <= ulps || std::abs(got - want) <= absolute)
+          << "result " << r << " element " << i << ": " << got << ", expected " << want;
     }
 }
 
 TEST(Decompose, Softmax) {
   for (std::string t : {"f32", "f16", "bf16", "f64"}) {
     std::string x = "tensor<5x40x3x" + t + ">";
-    // exp magnifies the rounding error of x - max: where that is 8, half an ULP of it becomes 8/2 ULPs of the result. Results of 16 bits are rounded once more.
+    // exp magnifies the rounding error of x - max: where that is 8, half an ULP of it becomes 8/2 ULPs of the result.
+    // Results of 16 bits are rounded once more.
     check("%x: " + x, "%r = graph.softmax %x {axis = 1 : i64} : " + x, x, 8, 0);
     check("%x: " + x, "%r = graph.log_softmax %x {axis = 2 : i64} : " + x, x, 2, 2e-6);
   }
 }
 
 TEST(Decompose, MatricesThatRepeatInPart) {
-  auto product = [](const std::string &a, const std::string &b, const std::string &y,
-                    const std::string &form = "") {
-    check("%a: " + a + ", %b: " + b, "%r = graph.matmul %a, %b " + form + " : (" + a + ", " + b + ") -> " + y,
-          y, 0, 0);
+  auto product = [](const std::string &a, const std::string &b, const std::string &y, const std::string &form = "") {
+    check("%a: " + a + ", %b: " + b, "%r = graph.matmul %a, %b " + form + " : (" + a + ", " + b + ") -> " + y, y, 0, 0);
   };
   product("tensor<2x3x4x5xf32>", "tensor<3x5x6xf32>", "tensor<2x3x4x6xf32>");
   product("tensor<3x4x5xf16>", "tensor<2x3x6x5xf16>", "tensor<2x3x4x6xf16>", "{transpose_b}");
@@ -66,10 +69,12 @@ TEST(Decompose, Losses) {
       for (std::string reduction : {"none", "sum", "mean"})
         for (std::string weights : {"", ", %w"})
           for (std::string ignore : {"", ", ignore_index = 3 : i64", ", ignore_index = -1 : i64"}) {
-            std::string x = "tensor<6x7x4x" + t + ">", w = "tensor<7x" + t + ">", l = "tensor<6x4xi64>", y = reduction == "none" ? "tensor<6x4x" + t + ">" : "tensor<" + t + ">";
+            std::string x = "tensor<6x7x4x" + t + ">", w = "tensor<7x" + t + ">", l = "tensor<6x4xi64>",
+                        y = reduction == "none" ? "tensor<6x4x" + t + ">" : "tensor<" + t + ">";
             double low = ignore.find("-1") != std::string::npos ? -1 : 0;
             check("%x: " + x + ", %l: " + l + ", %w: " + w,
-                  "%r = graph." + op + " %x, %l" + weights + " {reduction = #graph<reduction " + reduction + ">" + ignore + "} : (" + x + ", " + l + (weights.empty() ? "" : ", " + w) + ") -> " + y,
+                  "%r = graph." + op + " %x, %l" + weights + " {reduction = #graph<reduction " + reduction + ">" +
+                      ignore + "} : (" + x + ", " + l + (weights.empty() ? "" : ", " + w) + ") -> " + y,
                   y, 4, 2e-6, {{-4, 4}, {low, 6}, {0.1, 2}});
           }
 }
@@ -79,25 +84,35 @@ TEST(Decompose, BatchNormOfNothing) {
   std::string x = "tensor<3x8x0x8xf32>", v = "tensor<8xf32>", attrs = " {epsilon = 1.0e-5 : f64, axis = 1 : i64} : ";
   for (std::string names : {"%dx, %r, %db", "%dx, %ds, %r"})
     check("%x: " + x + ", %s: " + v + ", %b: " + v,
-          "%y, %m, %v = graph.batch_norm %x, %s, %b" + attrs + "(" + x + ", " + v + ", " + v + ") -> (" + x + ", " + v + ", " + v + ")\n" + names +
-              " = graph.batch_norm_grad %x, %s, %m, %v, %y" + attrs + "(" + x + ", " + v + ", " + v + ", " + v + ", " + x + ") -> (" + x + ", " + v + ", " + v + ")",
+          "%y, %m, %v = graph.batch_norm %x, %s, %b" + attrs + "(" + x + ", " + v + ", " + v + ") -> (" + x + ", " + v +
+              ", " + v + ")\n" + names + " = graph.batch_norm_grad %x, %s, %m, %v, %y" + attrs + "(" + x + ", " + v +
+              ", " + v + ", " + v + ", " + x + ") -> (" + x + ", " + v + ", " + v + ")",
           v, 0, 0);
 }
 
 TEST(Decompose, BatchNorm) {
   for (std::string t : {"f32", "f16", "f64"})
-    for (auto [shape, axis] : {std::pair<std::string, std::string>{"6x5x4x3", "1"}, {"6x5x4x3", "3"}, {"40x7", "1"}, {"4x64x64x8", "3"}}) {
-      std::string s = t == "f64" ? "f64" : "f32", c = axis == "1" ? (shape == "40x7" ? "7" : "5") : shape.substr(shape.rfind('x') + 1);
-      std::string x = "tensor<" + shape + "x" + t + ">", v = "tensor<" + c + "x" + s + ">", attrs = " {epsilon = 1.0e-5 : f64, axis = " + axis + " : i64} : ";
-      // The statistics are of numbers around 10, whose rounding is relative to 10 while the deviation is 2. The bound allows a handful of such roundings.
+    for (auto [shape, axis] :
+         {std::pair<std::string, std::string>{"6x5x4x3", "1"}, {"6x5x4x3", "3"}, {"40x7", "1"}, {"4x64x64x8", "3"}}) {
+      std::string s = t == "f64" ? "f64" : "f32",
+                  c = axis == "1" ? (shape == "40x7" ? "7" : "5") : shape.substr(shape.rfind('x') + 1);
+      std::string x = "tensor<" + shape + "x" + t + ">", v = "tensor<" + c + "x" + s + ">",
+                  attrs = " {epsilon = 1.0e-5 : f64, axis = " + axis + " : i64} : ";
+      // The statistics are of numbers around 10, whose rounding is relative to 10 while the deviation is 2. The bound
+      // allows a handful of such roundings.
       std::vector<Draw> draws = {{6, 14}, {0.5, 2}, {0.5, 2}, {0.5, 2}};
-      check("%x: " + x + ", %s: " + v + ", %b: " + v, "%r, %m, %v = graph.batch_norm %x, %s, %b" + attrs + "(" + x + ", " + v + ", " + v + ") -> (" + x + ", " + v + ", " + v + ")", x + ", " + v + ", " + v, 16,
-            3e-6, draws);
+      check("%x: " + x + ", %s: " + v + ", %b: " + v,
+            "%r, %m, %v = graph.batch_norm %x, %s, %b" + attrs + "(" + x + ", " + v + ", " + v + ") -> (" + x + ", " +
+                v + ", " + v + ")",
+            x + ", " + v + ", " + v, 16, 3e-6, draws);
       check("%x: " + x + ", %s: " + v + ", %b: " + v + ", %m: " + v + ", %v: " + v,
-            "%r = graph.batch_norm_inference %x, %s, %b, %m, %v" + attrs + "(" + x + ", " + v + ", " + v + ", " + v + ", " + v + ") -> " + x, x, 16, 3e-6, draws);
+            "%r = graph.batch_norm_inference %x, %s, %b, %m, %v" + attrs + "(" + x + ", " + v + ", " + v + ", " + v +
+                ", " + v + ") -> " + x,
+            x, 16, 3e-6, draws);
       check("%x: " + x + ", %s: " + v + ", %m: " + v + ", %v: " + v + ", %dy: " + x,
-            "%r, %ds, %db = graph.batch_norm_grad %x, %s, %m, %v, %dy" + attrs + "(" + x + ", " + v + ", " + v + ", " + v + ", " + x + ") -> (" + x + ", " + v + ", " + v + ")", x + ", " + v + ", " + v, 16,
-            t == "f64" ? 1e-9 : 2e-2, {{-2, 2}, {0.5, 2}, {-0.5, 0.5}, {0.5, 2}, {-1, 1}});
+            "%r, %ds, %db = graph.batch_norm_grad %x, %s, %m, %v, %dy" + attrs + "(" + x + ", " + v + ", " + v + ", " +
+                v + ", " + x + ") -> (" + x + ", " + v + ", " + v + ")",
+            x + ", " + v + ", " + v, 16, t == "f64" ? 1e-9 : 2e-2, {{-2, 2}, {0.5, 2}, {-0.5, 0.5}, {0.5, 2}, {-1, 1}});
     }
 }
 
@@ -105,37 +120,49 @@ TEST(Decompose, LayerNorm) {
   struct Form {
     std::string x, axes, scale, statistics;
   };
-  const Form forms[] = {{"40x24", "1", "24", "40x1"}, {"3x5x7", "1, 2", "5x7", "3x1x1"}, {"4x6x5x3", "1", "6x1x1", "4x1x5x3"}, {"2x3x4", "0, 2", "1x3x1", "1x3x1"}};
+  const Form forms[] = {{"40x24", "1", "24", "40x1"},
+                        {"3x5x7", "1, 2", "5x7", "3x1x1"},
+                        {"4x6x5x3", "1", "6x1x1", "4x1x5x3"},
+                        {"2x3x4", "0, 2", "1x3x1", "1x3x1"}};
   for (std::string t : {"f32", "f16", "bf16", "f64"})
     for (std::string kind : {"layer", "rms", "l2"})
       for (const Form &form : forms) {
-        std::string s = t == "f64" ? "f64" : "f32", x = "tensor<" + form.x + "x" + t + ">", v = "tensor<" + form.scale + "x" + s + ">",
-                    m = "tensor<" + form.statistics + "x" + s + ">";
-        std::string attrs = " {axes = array<i64: " + form.axes + ">, epsilon = 1.0e-5 : f64, kind = #graph<norm " + kind + ">} : ";
+        std::string s = t == "f64" ? "f64" : "f32", x = "tensor<" + form.x + "x" + t + ">",
+                    v = "tensor<" + form.scale + "x" + s + ">", m = "tensor<" + form.statistics + "x" + s + ">";
+        std::string attrs =
+            " {axes = array<i64: " + form.axes + ">, epsilon = 1.0e-5 : f64, kind = #graph<norm " + kind + ">} : ";
         // The numbers are around 10, as for batch norms. Nothing cancels in their rms and l2 norms.
         check("%x: " + x + ", %s: " + v + ", %b: " + v,
-              "%r, %m, %i = graph.layer_norm %x, %s, %b" + attrs + "(" + x + ", " + v + ", " + v + ") -> (" + x + ", " + m + ", " + m + ")",
+              "%r, %m, %i = graph.layer_norm %x, %s, %b" + attrs + "(" + x + ", " + v + ", " + v + ") -> (" + x + ", " +
+                  m + ", " + m + ")",
               x + ", " + m + ", " + m, 16, 3e-6, {{6, 14}, {0.5, 2}, {0.5, 2}});
         check("%x: " + x + ", %s: " + v + ", %b: " + v + ", %m: " + m + ", %i: " + m + ", %dy: " + x,
-              "%r, %ds, %db = graph.layer_norm_grad %x, %s, %b, %m, %i, %dy" + attrs + "(" + x + ", " + v + ", " + v + ", " + m + ", " + m + ", " + x +
-                  ") -> (" + x + ", " + v + ", " + v + ")",
-              x + ", " + v + ", " + v, 16, t == "f64" ? 1e-9 : 2e-2, {{-2, 2}, {0.5, 2}, {0.5, 2}, {-0.5, 0.5}, {0.5, 2}, {-1, 1}});
+              "%r, %ds, %db = graph.layer_norm_grad %x, %s, %b, %m, %i, %dy" + attrs + "(" + x + ", " + v + ", " + v +
+                  ", " + m + ", " + m + ", " + x + ") -> (" + x + ", " + v + ", " + v + ")",
+              x + ", " + v + ", " + v, 16, t == "f64" ? 1e-9 : 2e-2,
+              {{-2, 2}, {0.5, 2}, {0.5, 2}, {-0.5, 0.5}, {0.5, 2}, {-1, 1}});
       }
 }
 
 TEST(Decompose, GroupNorm) {
   for (std::string t : {"f32", "f16", "bf16", "f64"})
-    for (auto [shape, axis, channels, groups] : {std::tuple<std::string, std::string, std::string, std::string>{"3x6x5x4", "1", "6", "2"}, {"3x5x4x6", "3", "6", "3"},
-                                                 {"3x6x20", "1", "6", "6"}, {"2x8", "1", "8", "4"}, {"2x3x3x3x4", "4", "4", "1"}}) {
-      std::string s = t == "f64" ? "f64" : "f32", x = "tensor<" + shape + "x" + t + ">", v = "tensor<" + channels + "x" + s + ">",
+    for (auto [shape, axis, channels, groups] :
+         {std::tuple<std::string, std::string, std::string, std::string>{"3x6x5x4", "1", "6", "2"},
+          {"3x5x4x6", "3", "6", "3"},
+          {"3x6x20", "1", "6", "6"},
+          {"2x8", "1", "8", "4"},
+          {"2x3x3x3x4", "4", "4", "1"}}) {
+      std::string s = t == "f64" ? "f64" : "f32", x = "tensor<" + shape + "x" + t + ">",
+                  v = "tensor<" + channels + "x" + s + ">",
                   m = "tensor<" + shape.substr(0, 1) + "x" + groups + "x" + s + ">";
       std::string attrs = " {epsilon = 1.0e-5 : f64, axis = " + axis + " : i64, groups = " + groups + " : i64} : ";
       check("%x: " + x + ", %s: " + v + ", %b: " + v,
-            "%r, %m, %i = graph.group_norm %x, %s, %b" + attrs + "(" + x + ", " + v + ", " + v + ") -> (" + x + ", " + m + ", " + m + ")", x + ", " + m + ", " + m, 16,
-            3e-6, {{6, 14}, {0.5, 2}, {0.5, 2}});
+            "%r, %m, %i = graph.group_norm %x, %s, %b" + attrs + "(" + x + ", " + v + ", " + v + ") -> (" + x + ", " +
+                m + ", " + m + ")",
+            x + ", " + m + ", " + m, 16, 3e-6, {{6, 14}, {0.5, 2}, {0.5, 2}});
       check("%x: " + x + ", %s: " + v + ", %m: " + m + ", %i: " + m + ", %dy: " + x,
-            "%r, %ds, %db = graph.group_norm_grad %x, %s, %m, %i, %dy" + attrs + "(" + x + ", " + v + ", " + m + ", " + m + ", " + x + ") -> (" + x + ", " + v + ", " +
-                v + ")",
+            "%r, %ds, %db = graph.group_norm_grad %x, %s, %m, %i, %dy" + attrs + "(" + x + ", " + v + ", " + m + ", " +
+                m + ", " + x + ") -> (" + x + ", " + v + ", " + v + ")",
             x + ", " + v + ", " + v, 16, t == "f64" ? 1e-9 : 2e-2, {{-2, 2}, {0.5, 2}, {-0.5, 0.5}, {0.5, 2}, {-1, 1}});
     }
 }
@@ -145,12 +172,16 @@ TEST(Decompose, ReduceL2) {
     for (std::string axes : {"1", "0, 1"}) {
       std::string x = "tensor<30x40x" + t + ">", y = "tensor<" + std::string(axes == "1" ? "30x" : "") + t + ">";
       // The squares of these numbers are beyond f16, so they are summed in f32.
-      check("%x: " + x, "%r = graph.reduce_l2 %x {axes = array<i64: " + axes + ">, keepdims = false} : (" + x + ") -> " + y, y, 8, 0, {{-600, 600}});
+      check("%x: " + x,
+            "%r = graph.reduce_l2 %x {axes = array<i64: " + axes + ">, keepdims = false} : (" + x + ") -> " + y, y, 8,
+            0, {{-600, 600}});
     }
 }
 
 TEST(Decompose, GatherGradOfNarrowFloats) {
-  check("%dy: tensor<300x8xf16>, %i: tensor<300xi64>", "%r = graph.gather_grad %dy, %i {axis = 0 : i64} : (tensor<300x8xf16>, tensor<300xi64>) -> tensor<4x8xf16>", "tensor<4x8xf16>", 1, 0, {{-4, 4}, {0, 3}});
+  check("%dy: tensor<300x8xf16>, %i: tensor<300xi64>",
+        "%r = graph.gather_grad %dy, %i {axis = 0 : i64} : (tensor<300x8xf16>, tensor<300xi64>) -> tensor<4x8xf16>",
+        "tensor<4x8xf16>", 1, 0, {{-4, 4}, {0, 3}});
 }
 
 TEST(Decompose, SplitReductions) {
@@ -160,7 +191,10 @@ TEST(Decompose, SplitReductions) {
         continue;
       auto reduce = [&](std::string shape, std::string axes, std::string keepdims, std::string result) {
         std::string x = "tensor<" + shape + t + ">", y = "tensor<" + result + t + ">";
-        check("%x: " + x, "%a = graph.add %x, %x : (" + x + ", " + x + ") -> " + x + "\n%r = graph.reduce_" + op + " %a {axes = array<i64: " + axes + ">, keepdims = " + keepdims + "} : (" + x + ") -> " + y, y, 1, t == "f32" ? 0.1 : 0);
+        check("%x: " + x,
+              "%a = graph.add %x, %x : (" + x + ", " + x + ") -> " + x + "\n%r = graph.reduce_" + op +
+                  " %a {axes = array<i64: " + axes + ">, keepdims = " + keepdims + "} : (" + x + ") -> " + y,
+              y, 1, t == "f32" ? 0.1 : 0);
       };
       reduce("100000x", "0", "false", "");
       reduce("16x64x96x", "0, 1", "true", "1x1x96x");

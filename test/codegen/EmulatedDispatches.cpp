@@ -1,10 +1,10 @@
 #include "EmulatedDispatches.h"
 #include "KernelHarness.h"
 #include "compiler/Codegen/EmulatorCodegen.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "runtime/emulator/Emulator.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -19,8 +19,8 @@ static rt::emulator::Emulator &emulator() {
 
 static size_t bytesOf(Type type) { return size_t(graph::bytesOf(type)); }
 
-std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, ArrayRef<kernel::LaunchAttr> launches, ModuleOp kernels,
-                                                  int64_t scratchBytes, rt::emulator::Module &object,
+std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, ArrayRef<kernel::LaunchAttr> launches,
+                                                  ModuleOp kernels, int64_t scratchBytes, rt::emulator::Module &object,
                                                   ArrayRef<HostTensor> inputs, uint64_t seed) {
   SmallVector<int64_t> inPlace = dispatch.inPlaceInputs();
   std::vector<Memory> memories(inputs.begin(), inputs.end());
@@ -38,10 +38,9 @@ std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, A
     std::vector<rt::emulator::Buffer> arguments;
     for (int64_t position : launch.getArgs())
       // The first launch writes the scratch and the last one reads it.
-      arguments.push_back(
-          position == kernel::LaunchAttr::scratch
-              ? rt::emulator::Buffer{scratch.data(), size_t(scratchBytes), launch == launches.front()}
-              : buffers[position]);
+      arguments.push_back(position == kernel::LaunchAttr::scratch
+                              ? rt::emulator::Buffer{scratch.data(), size_t(scratchBytes), launch == launches.front()}
+                              : buffers[position]);
     auto extent = [&](int axis) { return uint32_t(launch.getGrid()[axis]); };
     kernel::EntryAttr entry = kernel::EntryAttr::of(kernels.lookupSymbol(launch.getKernel().getLeafReference()));
     // A resident kernel is right for any number of blocks. It gets one or two clusters here, so that each of
@@ -91,6 +90,6 @@ void EmulatedDispatches::compile() {
 
 std::vector<HostTensor> EmulatedDispatches::run(kernel::DispatchOp dispatch, ArrayRef<HostTensor> inputs,
                                                 uint64_t seed) {
-  return launchEmulated(dispatch, impl->launches.at(dispatch), impl->kernels.modules()[0], int64_t(dispatch.getScratchBytes().value_or(0)),
-                        impl->object.value(), inputs, seed);
+  return launchEmulated(dispatch, impl->launches.at(dispatch), impl->kernels.modules()[0],
+                        int64_t(dispatch.getScratchBytes().value_or(0)), impl->object.value(), inputs, seed);
 }

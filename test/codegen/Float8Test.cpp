@@ -46,9 +46,7 @@ TEST(Float8, AllCodesDecode) {
           << format.type << " " << i << ": " << values[i];
       EXPECT_TRUE(std::isnan(want) || std::signbit(values[i]) == ((i & 0x80) != 0)) << i;
       // The way back is checked too: infinities saturate, and all NaNs become one code.
-      uint8_t code = std::isnan(want)   ? 0x7f
-                     : std::isinf(want) ? uint8_t(format.largest | (i & 0x80))
-                                        : uint8_t(i);
+      uint8_t code = std::isnan(want) ? 0x7f : std::isinf(want) ? uint8_t(format.largest | (i & 0x80)) : uint8_t(i);
       EXPECT_EQ(again[i], code) << format.type << " " << i;
     }
   }
@@ -75,8 +73,8 @@ TEST(Float8, RoundingBoundaries) {
       add(std::nextafter(half, INFINITY), code + 1);
     }
     float largest = float(valueOf(format, format.largest));
-    for (float x : {std::nextafter(largest, INFINITY), largest * 1.03125f, largest * 1.0625f, largest * 2,
-                    1e9f, 3.4e38f, INFINITY})
+    for (float x : {std::nextafter(largest, INFINITY), largest * 1.03125f, largest * 1.0625f, largest * 2, 1e9f,
+                    3.4e38f, INFINITY})
       add(x, format.largest);
     for (float x : {1e-45f, 1e-40f, 1.2e-38f}) // subnormals of f32
       add(x, 0);
@@ -91,8 +89,7 @@ TEST(Float8, RoundingBoundaries) {
       EXPECT_EQ(got[i], want[i]) << format.type << " of " << in[i];
       // The evaluator and the constant folder have their own implementations of this rounding.
       double value = valueOf(format, want[i]), evaluated = roundTo(element, double(in[i]));
-      EXPECT_TRUE(evaluated == value || (std::isnan(evaluated) && std::isnan(value)))
-          << format.type << " of " << in[i];
+      EXPECT_TRUE(evaluated == value || (std::isnan(evaluated) && std::isnan(value))) << format.type << " of " << in[i];
       if (!std::isnan(in[i])) {
         EXPECT_EQ(graph::rounded(llvm::APFloat(in[i]), element).convertToDouble(), value)
             << format.type << " of " << in[i];
@@ -118,8 +115,8 @@ TEST(Float8, RandomFloatsRoundAsTheEvaluatorSays) {
     int64_t wrong = 0;
     for (size_t i = 0; i < in.size(); ++i) {
       double value = valueOf(format, codes[i]), want = roundTo(element, double(in[i]));
-      wrong += !(value == want && std::signbit(value) == std::signbit(want)) &&
-               !(std::isnan(value) && std::isnan(want));
+      wrong +=
+          !(value == want && std::signbit(value) == std::signbit(want)) && !(std::isnan(value) && std::isnan(want));
     }
     EXPECT_EQ(wrong, 0) << format.type;
   }
@@ -158,8 +155,7 @@ static Case factorCase(const std::string &dims, const std::string &swapped, int 
           .inputs = {x, "tensor<f32>"},
           .body = "%w = graph.cast %0 : " + x + " to " + wide + "\n%s = graph.mul %w, %1 : (" + wide +
                   ", tensor<f32>) -> " + wide + "\n%c = graph.cast %s : " + wide + " to " + y +
-                  "\n%t = graph.transpose %c {permutation = array<i64: " + permutation + ">} : (" + y +
-                  ") -> " + t,
+                  "\n%t = graph.transpose %c {permutation = array<i64: " + permutation + ">} : (" + y + ") -> " + t,
           .yields = {"%c : " + y, "%t : " + t}};
 }
 

@@ -11,18 +11,21 @@ TEST(HostKernel, Pointwise) {
   for (std::string t : {"f32", "f16", "bf16", "f64"}) {
     for (std::string shape : {"", "1x", "7x", "1000x", "5000x", "3x5x7x", "64x64x", "4x1x300x"}) {
       std::string type = "tensor<" + shape + t + ">";
-      batch.add({.name = "add-relu " + type,
-                 .inputs = {type, type},
-                 .body = "%a = graph.add %0, %1 : (" + type + ", " + type + ") -> " + type + "\n%b = graph.relu %a : " + type,
-                 .yields = {"%b : " + type},
-                 .draws = {{.specials = true}},
-                 .form = kernel::Form::Pointwise});
+      batch.add(
+          {.name = "add-relu " + type,
+           .inputs = {type, type},
+           .body = "%a = graph.add %0, %1 : (" + type + ", " + type + ") -> " + type + "\n%b = graph.relu %a : " + type,
+           .yields = {"%b : " + type},
+           .draws = {{.specials = true}},
+           .form = kernel::Form::Pointwise});
     }
-    std::string big = "tensor<6x10x33x" + t + ">", column = "tensor<10x1x" + t + ">", row = "tensor<33x" + t + ">", one = "tensor<" + t + ">";
+    std::string big = "tensor<6x10x33x" + t + ">", column = "tensor<10x1x" + t + ">", row = "tensor<33x" + t + ">",
+                one = "tensor<" + t + ">";
     batch.add({.name = "broadcast " + t,
                .inputs = {big, column, row, one},
-               .body = "%a = graph.mul %0, %1 : (" + big + ", " + column + ") -> " + big + "\n%b = graph.sub %a, %2 : (" + big + ", " + row +
-                       ") -> " + big + "\n%c = graph.div %b, %3 : (" + big + ", " + one + ") -> " + big,
+               .body = "%a = graph.mul %0, %1 : (" + big + ", " + column + ") -> " + big +
+                       "\n%b = graph.sub %a, %2 : (" + big + ", " + row + ") -> " + big +
+                       "\n%c = graph.div %b, %3 : (" + big + ", " + one + ") -> " + big,
                .yields = {"%c : " + big, "%a : " + big},
                .form = kernel::Form::Pointwise});
     batch.add({.name = "in place " + t,
@@ -39,9 +42,11 @@ TEST(HostKernel, ReductionRows) {
   for (std::string t : {"f32", "f16", "bf16", "f64", "i32"})
     for (int64_t rows : {1, 5, 100})
       for (int64_t cols : {1, 3, 64, 1000, 4099}) {
-        std::string x = "tensor<" + std::to_string(rows) + "x" + std::to_string(cols) + "x" + t + ">", y = "tensor<" + std::to_string(rows) + "x" + t + ">";
+        std::string x = "tensor<" + std::to_string(rows) + "x" + std::to_string(cols) + "x" + t + ">",
+                    y = "tensor<" + std::to_string(rows) + "x" + t + ">";
         std::string to = " : (" + x + ") -> " + y;
-        // Each addition may round by half an ULP of the largest partial sum, which is below 4 * cols here. In practice the error grows like sqrt(cols).
+        // Each addition may round by half an ULP of the largest partial sum, which is below 4 * cols here. In practice
+        // the error grows like sqrt(cols).
         batch.add({.name = "rows " + x,
                    .inputs = {x},
                    .body = "%s = graph.reduce_sum %0 {axes = array<i64: 1>, keepdims = false}" + to +
@@ -81,7 +86,8 @@ TEST(HostKernel, Softmax) {
     batch.add({.name = "softmax " + x,
                .inputs = {x},
                .body = "%m = graph.reduce_max %0" + attrs + "\n%d = graph.sub %0, %m : (" + x + ", " + r + ") -> " + x +
-                       "\n%e = graph.exp %d : " + x + "\n%s = graph.reduce_sum %e" + attrs + "\n%y = graph.div %e, %s : (" + x + ", " + r + ") -> " + x,
+                       "\n%e = graph.exp %d : " + x + "\n%s = graph.reduce_sum %e" + attrs +
+                       "\n%y = graph.div %e, %s : (" + x + ", " + r + ") -> " + x,
                .yields = {"%y : " + x},
                .ulps = 8, // 1 from exp, 1/2 from the division, and more from the sum of a thousand exponentials
                .form = kernel::Form::Row});
@@ -96,17 +102,37 @@ TEST(HostKernel, SharedBuffers) {
     return llvm::is_contained(kernel::reusableInputs(dispatchOf(*module))[result], int64_t(input));
   };
   std::string x = "tensor<6x10xf32>", t = "tensor<10x6xf32>", h = "tensor<6x10xf16>", r = "tensor<6x1xf32>";
-  Case add{.name = "add", .inputs = {x, x}, .body = "%a = graph.add %0, %1 : (" + x + ", " + x + ") -> " + x, .yields = {"%a : " + x}};
+  Case add{.name = "add",
+           .inputs = {x, x},
+           .body = "%a = graph.add %0, %1 : (" + x + ", " + x + ") -> " + x,
+           .yields = {"%a : " + x}};
   EXPECT_TRUE(may(add, 0, 0));
   EXPECT_TRUE(may(add, 0, 1));
-  EXPECT_FALSE(may({.name = "transposed", .inputs = {x}, .body = "%a = graph.transpose %0 {permutation = array<i64: 1, 0>} : (" + x + ") -> " + t, .yields = {"%a : " + t}}, 0, 0));
-  EXPECT_FALSE(may({.name = "reversed", .inputs = {x}, .body = "%a = graph.slice %0 {starts = array<i64: 0, 9>, sizes = array<i64: 6, 10>, strides = array<i64: 1, -1>} : (" + x + ") -> " + x, .yields = {"%a : " + x}}, 0, 0));
+  EXPECT_FALSE(may({.name = "transposed",
+                    .inputs = {x},
+                    .body = "%a = graph.transpose %0 {permutation = array<i64: 1, 0>} : (" + x + ") -> " + t,
+                    .yields = {"%a : " + t}},
+                   0, 0));
+  EXPECT_FALSE(may({.name = "reversed",
+                    .inputs = {x},
+                    .body = "%a = graph.slice %0 {starts = array<i64: 0, 9>, sizes = array<i64: 6, 10>, strides = "
+                            "array<i64: 1, -1>} : (" +
+                            x + ") -> " + x,
+                    .yields = {"%a : " + x}},
+                   0, 0));
   // f16 elements are narrower: a slice of the grid would overwrite elements that other slices have yet to read.
-  EXPECT_FALSE(may({.name = "narrowed", .inputs = {x}, .body = "%a = graph.cast %0 : " + x + " to " + h, .yields = {"%a : " + h}}, 0, 0));
+  EXPECT_FALSE(may(
+      {.name = "narrowed", .inputs = {x}, .body = "%a = graph.cast %0 : " + x + " to " + h, .yields = {"%a : " + h}}, 0,
+      0));
   // Softmax reads its row three times and writes it last, so that its result may overwrite the row.
   std::string attrs = " {axes = array<i64: 1>, keepdims = true} : (" + x + ") -> " + r;
-  Case softmax{.name = "softmax", .inputs = {x}, .body = "%m = graph.reduce_max %0" + attrs + "\n%d = graph.sub %0, %m : (" + x + ", " + r + ") -> " + x + "\n%e = graph.exp %d : " + x + "\n%s = graph.reduce_sum %e" + attrs +
-               "\n%y = graph.div %e, %s : (" + x + ", " + r + ") -> " + x, .yields = {"%y : " + x}, .ulps = 8};
+  Case softmax{.name = "softmax",
+               .inputs = {x},
+               .body = "%m = graph.reduce_max %0" + attrs + "\n%d = graph.sub %0, %m : (" + x + ", " + r + ") -> " + x +
+                       "\n%e = graph.exp %d : " + x + "\n%s = graph.reduce_sum %e" + attrs +
+                       "\n%y = graph.div %e, %s : (" + x + ", " + r + ") -> " + x,
+               .yields = {"%y : " + x},
+               .ulps = 8};
   EXPECT_TRUE(may(softmax, 0, 0));
   softmax.inPlace = {0};
   Batch batch;
@@ -123,7 +149,10 @@ TEST(HostKernel, EqualBodiesShareAKernel) {
   };
   std::string x = "tensor<6x10xf32>", y = "tensor<60xf32>";
   auto scale = [](std::string name, std::string type, std::string alpha) {
-    return Case{.name = name, .inputs = {type}, .body = "%a = graph.leaky_relu %0 {alpha = " + alpha + " : f64} : " + type, .yields = {"%a : " + type}};
+    return Case{.name = name,
+                .inputs = {type},
+                .body = "%a = graph.leaky_relu %0 {alpha = " + alpha + " : f64} : " + type,
+                .yields = {"%a : " + type}};
   };
   std::string first = add(scale("one", x, "0.1"));
   EXPECT_EQ(add(scale("two", x, "0.1")), first);
@@ -135,10 +164,14 @@ TEST(HostKernel, EqualBodiesShareAKernel) {
 TEST(HostKernel, UnknownCpu) {
   auto context = makeContext();
   Kernels codegen(context.get());
-  auto module = parseCase(context.get(), {.name = "one", .inputs = {"tensor<3xf32>"}, .body = "%a = graph.relu %0 : tensor<3xf32>", .yields = {"%a : tensor<3xf32>"}});
+  auto module = parseCase(context.get(), {.name = "one",
+                                          .inputs = {"tensor<3xf32>"},
+                                          .body = "%a = graph.relu %0 : tensor<3xf32>",
+                                          .yields = {"%a : tensor<3xf32>"}});
   ASSERT_TRUE(succeeded(codegen.add(dispatchOf(*module))));
   std::string message;
-  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &d) { return message = d.str(), mlir::success(); });
+  mlir::ScopedDiagnosticHandler handler(context.get(),
+                                        [&](mlir::Diagnostic &d) { return message = d.str(), mlir::success(); });
   EXPECT_TRUE(failed(codegen.compile(HostCpu{"pentium-9"})));
   EXPECT_NE(message.find("pentium-9"), std::string::npos) << message;
 }
@@ -149,7 +182,8 @@ TEST(HostKernel, ResultDoesNotDependOnThreads) {
     Kernels codegen(context.get());
     for (int i = 1; i < 40; ++i) {
       std::string x = "tensor<" + std::to_string(i) + "x7xf16>";
-      auto module = parseCase(context.get(), {.name = "k", .inputs = {x}, .body = "%a = graph.tanh %0 : " + x, .yields = {"%a : " + x}});
+      auto module = parseCase(
+          context.get(), {.name = "k", .inputs = {x}, .body = "%a = graph.tanh %0 : " + x, .yields = {"%a : " + x}});
       EXPECT_TRUE(succeeded(codegen.add(dispatchOf(*module))));
     }
     return codegen.compile(HostCpu::v3(), threads)->front().bytes;

@@ -1,7 +1,7 @@
 //===- KernelBenchmark.cpp - bandwidth of host kernels, against memcpy ----------------===//
 //
-// This is not a test. Run it with `ninja mpc-kernel-benchmark && build/bin/mpc-kernel-benchmark [cpu]`. It uses one thread and counts the bytes of the operands
-// and results.
+// This is not a test. Run it with `ninja mpc-kernel-benchmark && build/bin/mpc-kernel-benchmark [cpu]`. It uses one
+// thread and counts the bytes of the operands and results.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelHarness.h"
@@ -35,7 +35,10 @@ int main(int argc, char **argv) {
   for (std::string shape : {"8388608", "65536"})
     for (std::string t : {"f32", "f16", "bf16"}) {
       std::string x = tensor(shape, t), f = tensor(shape, "f32");
-      cases.push_back({"relu(a+b) " + x, {x, x}, "%a = graph.add %0, %1 : (" + x + ", " + x + ") -> " + x + "\n%b = graph.relu %a : " + x, {"%b : " + x}});
+      cases.push_back({"relu(a+b) " + x,
+                       {x, x},
+                       "%a = graph.add %0, %1 : (" + x + ", " + x + ") -> " + x + "\n%b = graph.relu %a : " + x,
+                       {"%b : " + x}});
       if (t != "f32")
         cases.push_back({"cast " + x + " to f32", {x}, "%a = graph.cast %0 : " + x + " to " + f, {"%a : " + f}});
       if (t != "f32")
@@ -49,38 +52,91 @@ int main(int argc, char **argv) {
       std::string c = dims.substr(dims.find('x') + 1);
       std::string x = tensor(dims, t), xf = tensor(dims, "f32"), y = tensor(c, "f32");
       std::string up = t == "f32" ? "" : "%u = graph.cast %0 : " + x + " to " + xf + "\n", u = t == "f32" ? "%0" : "%u";
-      cases.push_back({"BN mean " + x, {x}, up + "%s = graph.reduce_sum " + u + " {axes = array<i64: 0>, keepdims = false} : (" + xf + ") -> " + y, {"%s : " + y}});
-      cases.push_back({"BN variance " + x, {x, y}, up + "%d = graph.sub " + u + ", %1 : (" + xf + ", " + y + ") -> " + xf + "\n%q = graph.mul %d, %d : (" + xf + ", " + xf + ") -> " + xf +
-                        "\n%s = graph.reduce_sum %q {axes = array<i64: 0>, keepdims = false} : (" + xf + ") -> " + y, {"%s : " + y}});
-      cases.push_back({"BN normalize+relu " + x, {x, y, y, y}, up + "%d = graph.sub " + u + ", %1 : (" + xf + ", " + y + ") -> " + xf + "\n%q = graph.mul %d, %2 : (" + xf + ", " + y + ") -> " + xf +
-                        "\n%s = graph.add %q, %3 : (" + xf + ", " + y + ") -> " + xf + "\n%c = graph.cast %s : " + xf + " to " + x + "\n%r = graph.relu %c : " + x, {"%r : " + x}});
+      cases.push_back(
+          {"BN mean " + x,
+           {x},
+           up + "%s = graph.reduce_sum " + u + " {axes = array<i64: 0>, keepdims = false} : (" + xf + ") -> " + y,
+           {"%s : " + y}});
+      cases.push_back({"BN variance " + x,
+                       {x, y},
+                       up + "%d = graph.sub " + u + ", %1 : (" + xf + ", " + y + ") -> " + xf +
+                           "\n%q = graph.mul %d, %d : (" + xf + ", " + xf + ") -> " + xf +
+                           "\n%s = graph.reduce_sum %q {axes = array<i64: 0>, keepdims = false} : (" + xf + ") -> " + y,
+                       {"%s : " + y}});
+      cases.push_back({"BN normalize+relu " + x,
+                       {x, y, y, y},
+                       up + "%d = graph.sub " + u + ", %1 : (" + xf + ", " + y + ") -> " + xf +
+                           "\n%q = graph.mul %d, %2 : (" + xf + ", " + y + ") -> " + xf +
+                           "\n%s = graph.add %q, %3 : (" + xf + ", " + y + ") -> " + xf +
+                           "\n%c = graph.cast %s : " + xf + " to " + x + "\n%r = graph.relu %c : " + x,
+                       {"%r : " + x}});
     }
   std::string w = "tensor<1048576xf32>", h = "tensor<1048576xf16>", one = "tensor<f32>", flag = "tensor<i1>";
   cases.push_back({"SGD momentum, f16 copy, found_inf",
                    {w, w, w, one, flag},
-                   "%m9 = graph.constant dense<0.9> : tensor<f32>\n%a = graph.mul %1, %m9 : (" + w + ", " + one + ") -> " + w + "\n%m = graph.add %a, %2 : (" + w + ", " + w + ") -> " + w +
-                       "\n%s = graph.mul %m, %3 : (" + w + ", " + one + ") -> " + w + "\n%n = graph.sub %0, %s : (" + w + ", " + w + ") -> " + w +
-                       "\n%mm = graph.select %4, %1, %m : (" + flag + ", " + w + ", " + w + ") -> " + w + "\n%ww = graph.select %4, %0, %n : (" + flag + ", " + w + ", " + w + ") -> " + w +
+                   "%m9 = graph.constant dense<0.9> : tensor<f32>\n%a = graph.mul %1, %m9 : (" + w + ", " + one +
+                       ") -> " + w + "\n%m = graph.add %a, %2 : (" + w + ", " + w + ") -> " + w +
+                       "\n%s = graph.mul %m, %3 : (" + w + ", " + one + ") -> " + w + "\n%n = graph.sub %0, %s : (" +
+                       w + ", " + w + ") -> " + w + "\n%mm = graph.select %4, %1, %m : (" + flag + ", " + w + ", " + w +
+                       ") -> " + w + "\n%ww = graph.select %4, %0, %n : (" + flag + ", " + w + ", " + w + ") -> " + w +
                        "\n%c = graph.cast %ww : " + w + " to " + h,
-                   {"%ww : " + w, "%mm : " + w, "%c : " + h}, 0, 0, {}, {0, 1, -1}});
+                   {"%ww : " + w, "%mm : " + w, "%c : " + h},
+                   0,
+                   0,
+                   {},
+                   {0, 1, -1}});
   for (std::string s : {"128x10", "128x1000", "1024x4096"}) {
-    std::string x = tensor(s, "f32"), r = "tensor<" + s.substr(0, s.find('x')) + "x1xf32>", attrs = " {axes = array<i64: 1>, keepdims = true} : (" + x + ") -> " + r;
-    cases.push_back({"softmax " + x, {x}, "%m = graph.reduce_max %0" + attrs + "\n%d = graph.sub %0, %m : (" + x + ", " + r + ") -> " + x + "\n%e = graph.exp %d : " + x +
-                      "\n%s = graph.reduce_sum %e" + attrs + "\n%y = graph.div %e, %s : (" + x + ", " + r + ") -> " + x, {"%y : " + x}});
+    std::string x = tensor(s, "f32"), r = "tensor<" + s.substr(0, s.find('x')) + "x1xf32>",
+                attrs = " {axes = array<i64: 1>, keepdims = true} : (" + x + ") -> " + r;
+    cases.push_back({"softmax " + x,
+                     {x},
+                     "%m = graph.reduce_max %0" + attrs + "\n%d = graph.sub %0, %m : (" + x + ", " + r + ") -> " + x +
+                         "\n%e = graph.exp %d : " + x + "\n%s = graph.reduce_sum %e" + attrs +
+                         "\n%y = graph.div %e, %s : (" + x + ", " + r + ") -> " + x,
+                     {"%y : " + x}});
   }
   std::string p = "tensor<32x32x32x64xf32>", q = "tensor<32x16x16x64xf32>", qi = "tensor<32x16x16x64xi16>";
-  std::string window = " {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, layout = #graph<layout channels_last>} : ";
-  cases.push_back({"max_pool 2x2 NHWC", {p}, "%y, %i = graph.max_pool %0" + window + "(" + p + ") -> (" + q + ", " + qi + ")", {"%y : " + q, "%i : " + qi}});
-  cases.push_back({"max_pool_grad 2x2 NHWC", {q, qi}, "%y = graph.max_pool_grad %0, %1" + window + "(" + q + ", " + qi + ") -> " + p, {"%y : " + p}});
+  std::string window = " {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pad_low "
+                       "= array<i64: 0, 0>, pad_high = array<i64: 0, 0>, layout = #graph<layout channels_last>} : ";
+  cases.push_back({"max_pool 2x2 NHWC",
+                   {p},
+                   "%y, %i = graph.max_pool %0" + window + "(" + p + ") -> (" + q + ", " + qi + ")",
+                   {"%y : " + q, "%i : " + qi}});
+  cases.push_back({"max_pool_grad 2x2 NHWC",
+                   {q, qi},
+                   "%y = graph.max_pool_grad %0, %1" + window + "(" + q + ", " + qi + ") -> " + p,
+                   {"%y : " + p}});
   std::string pc = "tensor<32x64x32x32xf32>", qc = "tensor<32x64x16x16xf32>", qci = "tensor<32x64x16x16xi16>";
-  std::string windowC = " {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>} : ";
-  cases.push_back({"max_pool 2x2 NCHW", {pc}, "%y, %i = graph.max_pool %0" + windowC + "(" + pc + ") -> (" + qc + ", " + qci + ")", {"%y : " + qc, "%i : " + qci}});
-  cases.push_back({"max_pool_grad 2x2 NCHW", {qc, qci}, "%y = graph.max_pool_grad %0, %1" + windowC + "(" + qc + ", " + qci + ") -> " + pc, {"%y : " + pc}});
-  cases.push_back({"transpose NCHW to NHWC", {pc}, "%y = graph.transpose %0 {permutation = array<i64: 0, 2, 3, 1>} : (" + pc + ") -> " + p, {"%y : " + p}});
+  std::string windowC = " {kernel = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, "
+                        "pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>} : ";
+  cases.push_back({"max_pool 2x2 NCHW",
+                   {pc},
+                   "%y, %i = graph.max_pool %0" + windowC + "(" + pc + ") -> (" + qc + ", " + qci + ")",
+                   {"%y : " + qc, "%i : " + qci}});
+  cases.push_back({"max_pool_grad 2x2 NCHW",
+                   {qc, qci},
+                   "%y = graph.max_pool_grad %0, %1" + windowC + "(" + qc + ", " + qci + ") -> " + pc,
+                   {"%y : " + pc}});
+  cases.push_back({"transpose NCHW to NHWC",
+                   {pc},
+                   "%y = graph.transpose %0 {permutation = array<i64: 0, 2, 3, 1>} : (" + pc + ") -> " + p,
+                   {"%y : " + p}});
   std::string dx = tensor("1048576", "f32"), i64 = "tensor<i64>";
-  cases.push_back({"dropout 1M", {dx, i64, i64}, "%y = graph.dropout %0, %1, %2 {ratio = 0.5 : f64, salt = 1 : i64} : (" + dx + ", " + i64 + ", " + i64 + ") -> " + dx, {"%y : " + dx}});
-  cases.push_back({"sum 1M to 64", {"tensor<64x16384xf32>"}, "%y = graph.reduce_sum %0 {axes = array<i64: 1>, keepdims = false} : (tensor<64x16384xf32>) -> tensor<64xf32>", {"%y : tensor<64xf32>"}});
-  cases.push_back({"any is_nonfinite 1M f16", {"tensor<64x16384xf16>"}, "%n = graph.is_nonfinite %0 : (tensor<64x16384xf16>) -> tensor<64x16384xi1>\n%y = graph.reduce_any %n {axes = array<i64: 1>, keepdims = false} : (tensor<64x16384xi1>) -> tensor<64xi1>", {"%y : tensor<64xi1>"}});
+  cases.push_back({"dropout 1M",
+                   {dx, i64, i64},
+                   "%y = graph.dropout %0, %1, %2 {ratio = 0.5 : f64, salt = 1 : i64} : (" + dx + ", " + i64 + ", " +
+                       i64 + ") -> " + dx,
+                   {"%y : " + dx}});
+  cases.push_back(
+      {"sum 1M to 64",
+       {"tensor<64x16384xf32>"},
+       "%y = graph.reduce_sum %0 {axes = array<i64: 1>, keepdims = false} : (tensor<64x16384xf32>) -> tensor<64xf32>",
+       {"%y : tensor<64xf32>"}});
+  cases.push_back({"any is_nonfinite 1M f16",
+                   {"tensor<64x16384xf16>"},
+                   "%n = graph.is_nonfinite %0 : (tensor<64x16384xf16>) -> tensor<64x16384xi1>\n%y = graph.reduce_any "
+                   "%n {axes = array<i64: 1>, keepdims = false} : (tensor<64x16384xi1>) -> tensor<64xi1>",
+                   {"%y : tensor<64xi1>"}});
 
   auto context = makeContext();
   Kernels codegen(context.get());
@@ -106,8 +162,8 @@ int main(int argc, char **argv) {
   if (failed(objects))
     return 1;
   double emitted = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() - added;
-  std::printf("%zu kernels: emitted in %.0f ms, compiled for %s in %.0f ms, %zu bytes\n", codegen.size(), added * 1e3, cpu.name.c_str(), emitted * 1e3,
-              objects->front().bytes.size());
+  std::printf("%zu kernels: emitted in %.0f ms, compiled for %s in %.0f ms, %zu bytes\n", codegen.size(), added * 1e3,
+              cpu.name.c_str(), emitted * 1e3, objects->front().bytes.size());
   Library library(objects->front().bytes);
   std::map<size_t, double> copySpeed;
   auto memcpySpeed = [&](size_t bytes) {
@@ -143,8 +199,9 @@ int main(int argc, char **argv) {
     mpc_kernel_fn kernel = library.find(item.kernel.symbol);
     double t = bestTime([&] { kernel(pointers.data(), 0, item.kernel.grid); });
     double speed = bytes / t;
-    std::printf("%-52s %9.1f us %7.2f GB/s %5.0f%% of memcpy  grid %lld grain %lld %s\n", item.c.name.c_str(), t * 1e6, speed / 1e9, 100 * speed / memcpySpeed(bytes / 2),
-                (long long)item.kernel.grid, (long long)item.kernel.grain, item.kernel.symbol.c_str());
+    std::printf("%-52s %9.1f us %7.2f GB/s %5.0f%% of memcpy  grid %lld grain %lld %s\n", item.c.name.c_str(), t * 1e6,
+                speed / 1e9, 100 * speed / memcpySpeed(bytes / 2), (long long)item.kernel.grid,
+                (long long)item.kernel.grain, item.kernel.symbol.c_str());
   }
   if (argc > 2) { // also print the optimised LLVM IR
     auto ir = codegen.llvmIR(cpu);

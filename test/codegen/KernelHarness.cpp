@@ -18,16 +18,14 @@ using namespace mpc::test;
 
 //===-- Memory ------------------------------------------------------------------------===//
 
-static unsigned bytesOfElement(Type element) {
-  return element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8;
-}
+static unsigned bytesOfElement(Type element) { return element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8; }
 constexpr size_t guardBytes = 256;
 constexpr char guard = 0x5A;
 
 Memory::Memory(RankedTensorType type)
     : type(type), bytes(type.getNumElements() * bytesOfElement(type.getElementType())) {
-  storage = std::shared_ptr<char>(
-      static_cast<char *>(std::aligned_alloc(64, (bytes + guardBytes + 63) / 64 * 64)), std::free);
+  storage = std::shared_ptr<char>(static_cast<char *>(std::aligned_alloc(64, (bytes + guardBytes + 63) / 64 * 64)),
+                                  std::free);
   base = storage.get();
   std::memset(base, guard, bytes + guardBytes);
 }
@@ -154,8 +152,8 @@ OwningOpRef<ModuleOp> mpc::test::parseCase(MLIRContext *context, const Case &c) 
     places.push_back(std::to_string(p));
   std::string text = "func.func @f(" + join(arguments) + ") {\n%r:" + std::to_string(resultTypes.size()) +
                      " = kernel.dispatch pointwise \"" + c.name + "\" (" + join(names) + ") " +
-                     (places.empty() ? "" : "{in_place = array<i64: " + join(places) + ">} ") + ": (" +
-                     join(c.inputs) + ") -> (" + join(resultTypes) + ") {\n" +
+                     (places.empty() ? "" : "{in_place = array<i64: " + join(places) + ">} ") + ": (" + join(c.inputs) +
+                     ") -> (" + join(resultTypes) + ") {\n" +
                      (blockArguments.empty() ? "" : "^bb0(" + join(blockArguments) + "):\n") + c.body +
                      "\nkernel.yield " + join(resultNames) + " : " + join(resultTypes) + "\n}\nreturn\n}\n";
   // The text states some form; only the body says which one is right.
@@ -268,8 +266,7 @@ void Batch::run() {
     SCOPED_TRACE(object.cpu.name);
     Library library(object.bytes);
     check([&](size_t i, ArrayRef<HostTensor> inputs) {
-      return runKernel(library.find(symbolOf(items[i].launch)), items[i].launch, dispatchOf(*items[i].module),
-                       inputs);
+      return runKernel(library.find(symbolOf(items[i].launch)), items[i].launch, dispatchOf(*items[i].module), inputs);
     });
   }
   SCOPED_TRACE("emulator");
@@ -279,9 +276,7 @@ void Batch::run() {
     emulated.add(dispatchOf(*item.module));
   }
   emulated.compile();
-  check([&](size_t i, ArrayRef<HostTensor> inputs) {
-    return emulated.run(dispatchOf(*items[i].module), inputs);
-  });
+  check([&](size_t i, ArrayRef<HostTensor> inputs) { return emulated.run(dispatchOf(*items[i].module), inputs); });
 }
 
 void Batch::check(const Execute &execute) {
@@ -292,8 +287,8 @@ void Batch::check(const Execute &execute) {
     std::mt19937_64 random(7);
     llvm::SmallVector<HostTensor> inputs, expected;
     for (auto [i, v] : llvm::enumerate(dispatch.getInputs()))
-      inputs.push_back(draw(graph::typeOf(v),
-                            c.draws.empty() ? Draw() : c.draws[std::min(i, c.draws.size() - 1)], random));
+      inputs.push_back(
+          draw(graph::typeOf(v), c.draws.empty() ? Draw() : c.draws[std::min(i, c.draws.size() - 1)], random));
     ASSERT_TRUE(succeeded(Evaluator::evaluateOp(dispatch, inputs, expected, EvalMode::Rounded)));
 
     std::vector<HostTensor> results = execute(number, inputs);
@@ -305,8 +300,8 @@ void Batch::check(const Execute &execute) {
         double distance = ulpDistance(reference.element, got, want);
         if (distance > c.ulps && !(std::abs(got - want) <= c.absolute)) {
           ++failures;
-          ADD_FAILURE() << c.name << ": result " << r << " element " << i << ": " << got << ", expected "
-                        << want << ", " << distance << " ulp";
+          ADD_FAILURE() << c.name << ": result " << r << " element " << i << ": " << got << ", expected " << want
+                        << ", " << distance << " ulp";
         }
       }
     }

@@ -1,18 +1,19 @@
 //===- KernelHarness.h - compiles dispatches and compares them with the evaluator ---===//
 //
-// A case is a dispatch in MLIR text. All cases of a batch are compiled into one shared object, which is opened from memory. Each kernel runs on random data in
-// slices of its grid, and the results are compared, element by element, with those of the evaluator in Rounded mode on the same inputs. GPU kernels of the same
-// cases run on the emulator and are compared in the same way.
+// A case is a dispatch in MLIR text. All cases of a batch are compiled into one shared object, which is opened from
+// memory. Each kernel runs on random data in slices of its grid, and the results are compared, element by element, with
+// those of the evaluator in Rounded mode on the same inputs. GPU kernels of the same cases run on the emulator and are
+// compared in the same way.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TEST_CODEGEN_KERNELHARNESS_H
 #define MPC_TEST_CODEGEN_KERNELHARNESS_H
 #include "Kernels.h"
 #include "compiler/Evaluator/HostTensor.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/OwningOpRef.h"
 #include "passes/Lowering/LoopPlan/Plan.h"
 #include "runtime/abi/mpc/kernel.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include <functional>
 #include <random>
 
@@ -39,8 +40,8 @@ private:
 
 /// How the data of an input is drawn at random.
 struct Draw {
-  double low = -4, high = 4;   ///< floats: uniform; integers: uniform in [low, high]
-  bool specials = false;       ///< every 7th float is one of 0, -0, inf, -inf, NaN, subnormal, huge
+  double low = -4, high = 4; ///< floats: uniform; integers: uniform in [low, high]
+  bool specials = false;     ///< every 7th float is one of 0, -0, inf, -inf, NaN, subnormal, huge
 };
 
 struct Case {
@@ -48,7 +49,8 @@ struct Case {
   std::vector<std::string> inputs; ///< types of %0, %1, ...
   std::string body;                ///< ops that use the inputs
   std::vector<std::string> yields; ///< yielded values, such as "%r : tensor<...>"
-  /// How far the result may be off because f32 arithmetic rounds, in units in the last place of the result's element type.
+  /// How far the result may be off because f32 arithmetic rounds, in units in the last place of the
+  /// result's element type.
   double ulps = 0;
   /// Absolute error that is allowed besides, for sums, whose error is relative to the largest partial sum.
   double absolute = 0;
@@ -69,9 +71,10 @@ private:
   void *handle = nullptr;
 };
 
-/// Runs the kernel of a loop dispatch on these inputs, in slices of unequal length and out of order, as threads might. Results are computed in the buffers of
-/// inputs where `in_place` says so. A write beyond a buffer fails the test.
-std::vector<HostTensor> runKernel(mpc_kernel_fn kernel, kernel::LaunchAttr launch, kernel::DispatchOp dispatch, llvm::ArrayRef<HostTensor> inputs);
+/// Runs the kernel of a loop dispatch on these inputs, in slices of unequal length and out of order, as threads might.
+/// Results are computed in the buffers of inputs where `in_place` says so. A write beyond a buffer fails the test.
+std::vector<HostTensor> runKernel(mpc_kernel_fn kernel, kernel::LaunchAttr launch, kernel::DispatchOp dispatch,
+                                  llvm::ArrayRef<HostTensor> inputs);
 
 class Batch {
 public:
@@ -93,10 +96,12 @@ private:
 
 /// Makes a context with all dialects that the tests parse.
 std::unique_ptr<mlir::MLIRContext> makeContext();
-/// Parses "module { func.func @f(...) { kernel.dispatch ... } }" made from a case. The dispatch gets the form that its body has.
+/// Parses "module { func.func @f(...) { kernel.dispatch ... } }" made from a case. The dispatch gets the form
+/// that its body has.
 mlir::OwningOpRef<mlir::ModuleOp> parseCase(mlir::MLIRContext *context, const Case &c);
 kernel::DispatchOp dispatchOf(mlir::ModuleOp module);
-/// Compiles the module of a case for a GPU from now on: sets its target, and the form that the body of its dispatch has there.
+/// Compiles the module of a case for a GPU from now on: sets its target, and the form that the body of its
+/// dispatch has there.
 void setTarget(mlir::ModuleOp module, llvm::StringRef arch);
 HostTensor draw(mlir::RankedTensorType type, const Draw &how, std::mt19937_64 &random);
 /// Returns |a - b| in units in the last place of `element` at b.

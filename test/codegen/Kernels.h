@@ -2,8 +2,8 @@
 #ifndef MPC_TEST_CODEGEN_KERNELS_H
 #define MPC_TEST_CODEGEN_KERNELS_H
 #include "compiler/Codegen/HostCodegen.h"
-#include "mlir/IR/OwningOpRef.h"
 #include "passes/Lowering/EmitKernels/KernelEmitter.h"
+#include "mlir/IR/OwningOpRef.h"
 
 namespace mpc::test {
 
@@ -33,10 +33,12 @@ public:
 private:
   static mlir::ModuleOp moduleFor(mlir::MLIRContext *context, const GpuArch *gpu) {
     auto module = mlir::ModuleOp::create(mlir::UnknownLoc::get(context));
-    module->setAttr(kernel::TargetAttr::name, kernel::TargetAttr::get(context, gpu ? gpu->name : llvm::StringRef("host")));
+    module->setAttr(kernel::TargetAttr::name,
+                    kernel::TargetAttr::get(context, gpu ? gpu->name : llvm::StringRef("host")));
     return module;
   }
-  /// Returns the dispatch's copy in a copy of its module, for the emitter compares later dispatches with it, and the caller may drop the module.
+  /// Returns the dispatch's copy in a copy of its module, for the emitter compares later dispatches with it, and the
+  /// caller may drop the module.
   kernel::DispatchOp kept(kernel::DispatchOp dispatch) {
     auto module = dispatch->getParentOfType<mlir::ModuleOp>();
     copies.emplace_back(module.clone());

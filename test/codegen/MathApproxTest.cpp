@@ -1,7 +1,8 @@
 //===- MathApproxTest.cpp - error bounds of the f32 functions ---------------------------===//
 //
-// The functions are compiled for x86-64-v3 and run on every 509th of all 2^32 bit patterns of f32 (8.4 million, special values included). The results are
-// compared with libm in double precision. MathApprox.h (passes/Lowering/MathApprox) promises the bounds that are checked here.
+// The functions are compiled for x86-64-v3 and run on every 509th of all 2^32 bit patterns of f32 (8.4 million, special
+// values included). The results are compared with libm in double precision. MathApprox.h (passes/Lowering/MathApprox)
+// promises the bounds that are checked here.
 //
 //===----------------------------------------------------------------------===//
 #include "KernelHarness.h"
@@ -22,8 +23,13 @@ TEST(MathApprox, Ulps) {
     double limit; ///< largest |x| that is checked
   };
   const Function functions[] = {
-      {"exp", std::exp, 1, INFINITY}, {"log", std::log, 1, INFINITY}, {"tanh", std::tanh, 3, INFINITY}, {"erf", std::erf, 2, INFINITY},
-      {"sin", std::sin, 2, 0x1p48}, {"cos", std::cos, 2, 0x1p48}, {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, 3, INFINITY},
+      {"exp", std::exp, 1, INFINITY},
+      {"log", std::log, 1, INFINITY},
+      {"tanh", std::tanh, 3, INFINITY},
+      {"erf", std::erf, 2, INFINITY},
+      {"sin", std::sin, 2, 0x1p48},
+      {"cos", std::cos, 2, 0x1p48},
+      {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, 3, INFINITY},
       {"softplus", [](double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }, 3, INFINITY},
       // With alpha = 1, elu is expm1 below 0.
       {"elu {alpha = 1.0 : f64}", [](double x) { return x >= 0 ? x : std::expm1(x); }, 2, INFINITY},
@@ -35,7 +41,11 @@ TEST(MathApprox, Ulps) {
   std::string x = "tensor<" + std::to_string(count) + "xf32>";
   for (const Function &f : functions) {
     std::string op = f.op, attrs = op.find(' ') == std::string::npos ? "" : op.substr(op.find(' '));
-    auto module = parseCase(context.get(), {.name = f.op, .inputs = {x}, .body = "%y = graph." + op.substr(0, op.find(' ')) + " %0" + attrs + " : " + x, .yields = {"%y : " + x}});
+    auto module =
+        parseCase(context.get(), {.name = f.op,
+                                  .inputs = {x},
+                                  .body = "%y = graph." + op.substr(0, op.find(' ')) + " %0" + attrs + " : " + x,
+                                  .yields = {"%y : " + x}});
     auto kernel = codegen.add(dispatchOf(*module));
     ASSERT_TRUE(succeeded(kernel));
     symbols.push_back(symbolOf(*kernel)), grids.push_back(kernel->getGrid()[0]);

@@ -1,8 +1,8 @@
 //===- Main.cpp - mpc-differential: compiles, evaluates and runs one model after the other ---------------------===//
 //
-// This is the worker of fuzz.py. Starting a process costs more than a small graph, so one process takes many: a request is one line of JSON on stdin,
-// and its answer is one line on stdout. The sender of requests ends the process when a request takes too long, and recognises a crash by its exit
-// status.
+// This is the worker of fuzz.py. Starting a process costs more than a small graph, so one process takes many: a request
+// is one line of JSON on stdin, and its answer is one line on stdout. The sender of requests ends the process when a
+// request takes too long, and recognises a crash by its exit status.
 //
 //   {"model": FILE.onnx, "data": FILE.npz, "out": FILE, "loss": SPEC, "trainable": REGEX,
 //    "work": [{"kind": ..., ...}, ...]}
@@ -13,8 +13,8 @@
 //   {"kind": "evaluate", "at": "autodiff" | "training" | "planned"}
 //                          loss and gradients by the evaluator after this stage
 //   {"kind": "run"}        loss and gradients of the compiled program's first step
-// Items also have "precision", "level", "scale" and "mode" (exact or rounded). The answer has one object for each item: "ok", "errors" (where, what,
-// hints), and "tensors" (name, shape, offset), whose elements are float64 numbers in OUT.
+// Items also have "precision", "level", "scale" and "mode" (exact or rounded). The answer has one object for each item:
+// "ok", "errors" (where, what, hints), and "tensors" (name, shape, offset), whose elements are float64 numbers in OUT.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "test/differential/Work.h"

@@ -25,7 +25,8 @@ std::string textOf(const json &object, const char *key, const char *otherwise = 
 /// One item of work. It has a context of its own, so that nothing of an earlier item is left.
 class Task {
 public:
-  Task(const json &request, const json &work, std::vector<double> &values) : request(request), work(work), values(values) {
+  Task(const json &request, const json &work, std::vector<double> &values)
+      : request(request), work(work), values(values) {
     DialectRegistry registry;
     registerAllDialects(registry);
     registerEvaluatorModels(registry);
@@ -53,7 +54,8 @@ public:
           else if (kind == "run")
             answer["ok"] = succeeded(run());
         }))
-      answer["errors"].push_back({{"where", error->where()}, {"what", error->clause()}, {"hints", json::array({error->hint()})}});
+      answer["errors"].push_back(
+          {{"where", error->where()}, {"what", error->clause()}, {"hints", json::array({error->hint()})}});
     if (!answer["errors"].empty())
       answer["ok"] = false;
     return answer;
@@ -68,7 +70,8 @@ private:
       std::string text = n.str();
       StringRef(text).starts_with("hint: ") ? hints.push_back(text.substr(6)) : notes.push_back(text);
     }
-    answer["errors"].push_back({{"where", locationName(d.getLocation())}, {"what", d.str()}, {"hints", hints}, {"notes", notes}});
+    answer["errors"].push_back(
+        {{"where", locationName(d.getLocation())}, {"what", d.str()}, {"hints", hints}, {"notes", notes}});
     return success();
   }
 
@@ -100,7 +103,8 @@ private:
       // Stored dimension d is dimension permutation[d] of the array.
       SmallVector<int64_t> arrayStrides = stridesOf(array.shape), storedStrides = stridesOf(tensor.shape);
       if (array.shape.size() != tensor.shape.size() || array.elements() != tensor.size())
-        rt::fail(name, "the data have another shape than the entry's argument", "look at the importer and the layout pass");
+        rt::fail(name, "the data have another shape than the entry's argument",
+                 "look at the importer and the layout pass");
       for (int64_t at = 0; at < tensor.size(); ++at) {
         int64_t from = 0;
         for (auto [d, stride] : llvm::enumerate(storedStrides))
@@ -130,7 +134,8 @@ private:
         add(role == "loss" ? "loss" : called.str(), result.shape, result.values);
     }
     for (const auto &gradient : evaluator.gradients())
-      add("grad/" + train::userName(train::lookupVariable(module, gradient.getKey())).str(), gradient.getValue().shape, gradient.getValue().values);
+      add("grad/" + train::userName(train::lookupVariable(module, gradient.getKey())).str(), gradient.getValue().shape,
+          gradient.getValue().values);
     return success();
   }
 
@@ -211,4 +216,6 @@ private:
 
 } // namespace
 
-json mpc::test::perform(const json &request, const json &work, std::vector<double> &values) { return Task(request, work, values).perform(); }
+json mpc::test::perform(const json &request, const json &work, std::vector<double> &values) {
+  return Task(request, work, values).perform();
+}

@@ -9,13 +9,17 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::test;
 
-/// Returns how far 16-bit results may differ in the mean (root mean square, relative to the values): half an ULP of 1. The enclosure's bounds of sums grow with
-/// their length and hold for the worst order and signs of roundings, which do not matter in the mean. A library call that leaves out the inner rounding of its
-/// epilogue differs by that rounding, which is ulp/sqrt(12) in the mean. Other results are rounded where the evaluator rounds and hardly differ at all.
+/// Returns how far 16-bit results may differ in the mean (root mean square, relative to the values): half an ULP of 1.
+/// The enclosure's bounds of sums grow with their length and hold for the worst order and signs of roundings, which do
+/// not matter in the mean. A library call that leaves out the inner rounding of its epilogue differs by that rounding,
+/// which is ulp/sqrt(12) in the mean. Other results are rounded where the evaluator rounds and hardly differ at all.
 /// The mean of few elements says little: where terms cancel, the roundings of a few large terms decide.
-static double meanBound(Type element, int64_t elements) { return elements < 64 ? INFINITY : element.isF16() ? 0x1p-11 : element.isBF16() ? 0x1p-8 : INFINITY; }
+static double meanBound(Type element, int64_t elements) {
+  return elements < 64 ? INFINITY : element.isF16() ? 0x1p-11 : element.isBF16() ? 0x1p-8 : INFINITY;
+}
 
-static void report(kernel::DispatchOp dispatch, StringRef how, ArrayRef<Enclosure> expected, ArrayRef<HostTensor> actual, bool verbose, bool exact) {
+static void report(kernel::DispatchOp dispatch, StringRef how, ArrayRef<Enclosure> expected,
+                   ArrayRef<HostTensor> actual, bool verbose, bool exact) {
   for (auto [r, enclosure] : llvm::enumerate(expected)) {
     Comparison c = compare(enclosure, actual[r]);
     std::string type;
@@ -23,15 +27,17 @@ static void report(kernel::DispatchOp dispatch, StringRef how, ArrayRef<Enclosur
     if (verbose)
       llvm::outs() << llvm::formatv("{0,-8} {1,-56} {2,-26} {3,6:P1} {4,9:f1} {5,9:f1} {6:E1} {7:E1}{8}\n", how,
                                     (dispatch.getName() + (expected.size() > 1 ? "#" + Twine(r) : Twine())).str(), type,
-                                    c.elements ? double(c.different) / double(c.elements) : 0.0, c.maxUlps, c.allowedUlps, c.rms, c.allowedRms,
-                                    c.outside ? "  FAIL" : "");
+                                    c.elements ? double(c.different) / double(c.elements) : 0.0, c.maxUlps,
+                                    c.allowedUlps, c.rms, c.allowedRms, c.outside ? "  FAIL" : "");
     if (c.outside) {
       std::string body;
       llvm::raw_string_ostream(body) << dispatch;
       double want = enclosure.value.values[c.firstOutside];
-      ADD_FAILURE() << how.str() << " " << dispatch.getName().str() << ", result " << r << ": " << c.outside << " of " << c.elements
-                    << " elements outside; element " << c.firstOutside << " is " << actual[r].values[c.firstOutside] << ", expected " << want << " in ["
-                    << enclosure.low.values[c.firstOutside] << ", " << enclosure.high.values[c.firstOutside] << "]\n" << body;
+      ADD_FAILURE() << how.str() << " " << dispatch.getName().str() << ", result " << r << ": " << c.outside << " of "
+                    << c.elements << " elements outside; element " << c.firstOutside << " is "
+                    << actual[r].values[c.firstOutside] << ", expected " << want << " in ["
+                    << enclosure.low.values[c.firstOutside] << ", " << enclosure.high.values[c.firstOutside] << "]\n"
+                    << body;
     }
     if (exact) {
       EXPECT_EQ(c.different, 0) << dispatch.getName().str();
@@ -59,8 +65,11 @@ void DispatchCheck::evaluate(StringRef entry, ArrayRef<HostTensor> inputs) {
 
 void DispatchCheck::compare(StringRef entry, ArrayRef<HostTensor> inputs) {
   if (verbose)
-    llvm::outs() << "how      dispatch                                                 result                     differ  max ulps   allowed      rms allowed rms\n";
-  evaluator.observer = [&](Operation *op, ArrayRef<HostTensor> operands, ArrayRef<HostTensor> results) { observe(op, operands, results); };
+    llvm::outs() << "how      dispatch                                                 result                     "
+                    "differ  max ulps   allowed      rms allowed rms\n";
+  evaluator.observer = [&](Operation *op, ArrayRef<HostTensor> operands, ArrayRef<HostTensor> results) {
+    observe(op, operands, results);
+  };
   evaluate(entry, inputs);
   evaluator.observer = {};
   llvm::outs().flush();
@@ -73,7 +82,8 @@ void DispatchCheck::observe(Operation *op, ArrayRef<HostTensor> operands, ArrayR
   auto expected = enclose(dispatch, operands);
   ASSERT_TRUE(succeeded(expected)) << dispatch.getName().str();
   for (auto [enclosure, result] : llvm::zip_equal(*expected, results))
-    ASSERT_TRUE(llvm::equal(enclosure.value.values, result.values, [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }));
+    ASSERT_TRUE(llvm::equal(enclosure.value.values, result.values,
+                            [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }));
   int ways = 0;
   executor.run(dispatch, operands, [&](StringRef how, ArrayRef<HostTensor> actual) {
     report(dispatch, how, *expected, actual, verbose, exact);

@@ -1,7 +1,7 @@
 //===- DispatchCheck.h - every dispatch of a module, on the evaluator's own inputs -----------===//
 //
-// The evaluator, in Rounded mode, runs entries of a planned module. Each kernel.dispatch that it meets is also run as compiled, and its results must be
-// within the dispatch's enclosure (Enclosure.h).
+// The evaluator, in Rounded mode, runs entries of a planned module. Each kernel.dispatch that it meets is also run as
+// compiled, and its results must be within the dispatch's enclosure (Enclosure.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TEST_DISPATCH_DISPATCHCHECK_H

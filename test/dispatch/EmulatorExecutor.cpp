@@ -11,9 +11,7 @@ public:
   EmulatorExecutor(MLIRContext *context, const GpuArch &arch, bool products)
       : kernels(context, arch), products(products) {}
 
-  bool takes(kernel::DispatchOp dispatch) const override {
-    return products || !dispatch.isContraction();
-  }
+  bool takes(kernel::DispatchOp dispatch) const override { return products || !dispatch.isContraction(); }
   void compile(ArrayRef<kernel::DispatchOp> dispatches) override {
     for (kernel::DispatchOp dispatch : dispatches)
       kernels.add(dispatch);
@@ -29,7 +27,6 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Executor> mpc::test::makeEmulatorExecutor(MLIRContext *context, const GpuArch &arch,
-                                                          bool products) {
+std::unique_ptr<Executor> mpc::test::makeEmulatorExecutor(MLIRContext *context, const GpuArch &arch, bool products) {
   return std::make_unique<EmulatorExecutor>(context, arch, products);
 }

@@ -34,15 +34,16 @@ Rule ruleOf(Operation *operation) {
   if (isa<DivOp>(operation))
     return Rule::Quotient;
   if (auto compare = dyn_cast<CompareOp>(operation))
-    return compare.getPredicate() == Predicate::eq || compare.getPredicate() == Predicate::ne ? Rule::Exact : Rule::Order;
+    return compare.getPredicate() == Predicate::eq || compare.getPredicate() == Predicate::ne ? Rule::Exact
+                                                                                              : Rule::Order;
   if (isa<SelectOp>(operation))
     return Rule::Select;
   if (isa<IsNonFiniteOp, IsNaNOp>(operation))
     return Rule::Finite;
-  if (isa<AbsOp, GeluOp, HardSwishOp, SinOp, CosOp, TanOp, CoshOp, ModOp, PowOp, XorOp, ArgMaxOp, MatMulOp, ConvOp, ConvInputGradOp,
-          ConvWeightGradOp, BatchNormOp, BatchNormGradOp, BatchNormInferenceOp, LayerNormOp, LayerNormGradOp, GroupNormOp,
-          GroupNormGradOp, ReduceL2Op, PReluOp, SoftmaxOp, LogSoftmaxOp, NllLossOp, SoftmaxCrossEntropyOp,
-          ReduceProdOp, MaxPoolOp>(operation))
+  if (isa<AbsOp, GeluOp, HardSwishOp, SinOp, CosOp, TanOp, CoshOp, ModOp, PowOp, XorOp, ArgMaxOp, MatMulOp, ConvOp,
+          ConvInputGradOp, ConvWeightGradOp, BatchNormOp, BatchNormGradOp, BatchNormInferenceOp, LayerNormOp,
+          LayerNormGradOp, GroupNormOp, GroupNormGradOp, ReduceL2Op, PReluOp, SoftmaxOp, LogSoftmaxOp, NllLossOp,
+          SoftmaxCrossEntropyOp, ReduceProdOp, MaxPoolOp>(operation))
     return Rule::Exact;
   return Rule::Increasing;
 }
@@ -114,7 +115,8 @@ LogicalResult Encloser::bounds(Operation *op, Tensors &low, Tensors &high) {
                    succeeded(evaluate(op, pick(SmallVector<bool>(n, !flip)), high)));
   }
   case Rule::Difference:
-    return success(succeeded(evaluate(op, pick({false, true}), low)) && succeeded(evaluate(op, pick({true, false}), high)));
+    return success(succeeded(evaluate(op, pick({false, true}), low)) &&
+                   succeeded(evaluate(op, pick({true, false}), high)));
   case Rule::Quotient:
     openAroundZero(operands[1]);
     [[fallthrough]];
@@ -197,7 +199,8 @@ LogicalResult Encloser::addOwnError(Operation *op, Tensors &low, Tensors &high) 
       auto error = [&](double v) {
         if (!std::isfinite(v) || v == 0)
           return 0.0;
-        return stated.ulps * std::ldexp(1.0, std::max(std::ilogb(v), wide ? -1022 : -126) - int(bits) + 1) + stated.absolute * unit;
+        return stated.ulps * std::ldexp(1.0, std::max(std::ilogb(v), wide ? -1022 : -126) - int(bits) + 1) +
+               stated.absolute * unit;
       };
       l -= error(l);
       h += error(h);
@@ -282,7 +285,8 @@ Comparison mpc::test::compare(const Enclosure &expected, const HostTensor &actua
     squares += std::isfinite(want) ? want * want : 0;
   double rms = std::sqrt(squares / std::max<double>(1, double(actual.values.size())));
   for (size_t i = 0; i < actual.values.size(); ++i) {
-    double want = expected.value.values[i], got = actual.values[i], low = expected.low.values[i], high = expected.high.values[i];
+    double want = expected.value.values[i], got = actual.values[i], low = expected.low.values[i],
+           high = expected.high.values[i];
     if (std::isnan(want) && std::isnan(got))
       continue;
     if (std::isinf(low) && std::isinf(high) && low < high)
@@ -304,7 +308,8 @@ Comparison mpc::test::compare(const Enclosure &expected, const HostTensor &actua
       const llvm::fltSemantics &s = floatType.getFloatSemantics();
       int least = llvm::APFloat::semanticsMinExponent(s), precision = llvm::APFloat::semanticsPrecision(s);
       double size = std::max(std::abs(want), rms);
-      ulp = std::ldexp(1.0, (size == 0 || !std::isfinite(size) ? least : std::max(std::ilogb(size), least)) - precision + 1);
+      ulp = std::ldexp(1.0,
+                       (size == 0 || !std::isfinite(size) ? least : std::max(std::ilogb(size), least)) - precision + 1);
     }
     double ulps = std::abs(got - want) / ulp;
     if (!(ulps <= result.maxUlps)) {

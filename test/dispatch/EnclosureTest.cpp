@@ -11,7 +11,8 @@ namespace {
 
 /// A dispatch with random inputs, together with its enclosures.
 struct Enclosed {
-  Enclosed(const Case &c, kernel::Form form = kernel::Form::Pointwise) : context(makeContext()), module(parseCase(context.get(), c)) {
+  Enclosed(const Case &c, kernel::Form form = kernel::Form::Pointwise)
+      : context(makeContext()), module(parseCase(context.get(), c)) {
     kernel::DispatchOp dispatch = dispatchOf(*module);
     dispatch.setForm(form);
     std::mt19937_64 random(1);
@@ -60,7 +61,10 @@ TEST(Enclosure, ALibraryCallMayKeepItsEpilogueInF32) {
 TEST(Enclosure, OneUlpOfAnExactOpIsOutside) {
   for (std::string type : {"f32", "f16", "bf16"}) {
     std::string t = "tensor<64x" + type + ">";
-    Enclosed e({.name = "add", .inputs = {t, t}, .body = "%s = graph.add %0, %1 : (" + t + ", " + t + ") -> " + t, .yields = {"%s : " + t}});
+    Enclosed e({.name = "add",
+                .inputs = {t, t},
+                .body = "%s = graph.add %0, %1 : (" + t + ", " + t + ") -> " + t,
+                .yields = {"%s : " + t}});
     HostTensor wrong = e.results[0].value;
     double &v = wrong.values[17];
     v = roundTo(wrong.element, v * (1 + (type == "f32" ? 0x1p-23 : type == "f16" ? 0x1p-10 : 0x1p-7)));
@@ -73,8 +77,12 @@ TEST(Enclosure, OneUlpOfAnExactOpIsOutside) {
 }
 
 TEST(Enclosure, SumsAreBoundedByLengthAndMagnitude) {
-  Enclosed e({.name = "sum", .inputs = {"tensor<4x1000xf32>"}, .body = "%s = graph.reduce_sum %0 {axes = array<i64: 1>, keepdims = false} : (tensor<4x1000xf32>) -> tensor<4xf32>",
-              .yields = {"%s : tensor<4xf32>"}});
+  Enclosed e(
+      {.name = "sum",
+       .inputs = {"tensor<4x1000xf32>"},
+       .body =
+           "%s = graph.reduce_sum %0 {axes = array<i64: 1>, keepdims = false} : (tensor<4x1000xf32>) -> tensor<4xf32>",
+       .yields = {"%s : tensor<4xf32>"}});
   for (int row = 0; row < 4; ++row) {
     double magnitude = 0;
     float sum = 0; // adding in order makes the longest chain of roundings
@@ -84,16 +92,20 @@ TEST(Enclosure, SumsAreBoundedByLengthAndMagnitude) {
     }
     EXPECT_LE(e.results[0].low.values[row], sum);
     EXPECT_GE(e.results[0].high.values[row], sum);
-    EXPECT_NEAR(e.results[0].high.values[row] - e.results[0].value.values[row], 1000 * 0x1p-24 * magnitude, 0x1p-20 * magnitude);
+    EXPECT_NEAR(e.results[0].high.values[row] - e.results[0].value.values[row], 1000 * 0x1p-24 * magnitude,
+                0x1p-20 * magnitude);
   }
 }
 
 /// Errors of inner values reach the result and are magnified where terms cancel.
 TEST(Enclosure, CancellationMagnifies) {
   std::string t = "tensor<100xf32>", one = "tensor<f32>";
-  Enclosed e({.name = "centred", .inputs = {t},
-              .body = "%s = graph.reduce_mean %0 {axes = array<i64: 0>, keepdims = true} : (" + t + ") -> tensor<1xf32>\n"
-                      "%d = graph.sub %0, %s : (" + t + ", tensor<1xf32>) -> " + t,
+  Enclosed e({.name = "centred",
+              .inputs = {t},
+              .body = "%s = graph.reduce_mean %0 {axes = array<i64: 0>, keepdims = true} : (" + t +
+                      ") -> tensor<1xf32>\n"
+                      "%d = graph.sub %0, %s : (" +
+                      t + ", tensor<1xf32>) -> " + t,
               .yields = {"%d : " + t}});
   for (size_t i = 0; i < 100; ++i) {
     double width = e.results[0].high.values[i] - e.results[0].low.values[i];
@@ -104,9 +116,11 @@ TEST(Enclosure, CancellationMagnifies) {
 
 TEST(Enclosure, OpenConditionsAllowBothBranches) {
   std::string t = "tensor<2xf32>", b = "tensor<2xi1>";
-  Enclosed e({.name = "select", .inputs = {t},
+  Enclosed e({.name = "select",
+              .inputs = {t},
               .body = "%x = graph.exp %0 : " + t + "\n%c = graph.compare gt %x, %x : (" + t + ", " + t + ") -> " + b +
-                      "\n%z = graph.constant dense<7.0> : " + t + "\n%s = graph.select %c, %z, %0 : (" + b + ", " + t + ", " + t + ") -> " + t,
+                      "\n%z = graph.constant dense<7.0> : " + t + "\n%s = graph.select %c, %z, %0 : (" + b + ", " + t +
+                      ", " + t + ") -> " + t,
               .yields = {"%s : " + t}});
   for (size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(e.results[0].low.values[i], e.inputs[0].values[i]);
@@ -115,8 +129,12 @@ TEST(Enclosure, OpenConditionsAllowBothBranches) {
 }
 
 TEST(Enclosure, NaNMustBeNaN) {
-  Enclosed e({.name = "sqrt", .inputs = {"tensor<8xf32>"}, .body = "%a = graph.abs %0 : tensor<8xf32>\n%n = graph.neg %a : tensor<8xf32>\n%s = graph.sqrt %n : tensor<8xf32>",
-              .yields = {"%s : tensor<8xf32>"}});
+  Enclosed e(
+      {.name = "sqrt",
+       .inputs = {"tensor<8xf32>"},
+       .body =
+           "%a = graph.abs %0 : tensor<8xf32>\n%n = graph.neg %a : tensor<8xf32>\n%s = graph.sqrt %n : tensor<8xf32>",
+       .yields = {"%s : tensor<8xf32>"}});
   EXPECT_EQ(compare(e.results[0], e.results[0].value).outside, 0);
   HostTensor zeros = e.results[0].value;
   zeros.values.assign(8, 0.0);

@@ -15,19 +15,16 @@ public:
   virtual bool takes(kernel::DispatchOp dispatch) const = 0;
   /// Compiles the kernels of all these dispatches; a failure fails the test.
   virtual void compile(llvm::ArrayRef<kernel::DispatchOp> dispatches) = 0;
-  /// Runs a dispatch in every way that is available here and hands the name and the results of each way to
-  /// `done`.
+  /// Runs a dispatch in every way that is available here and hands the name and the results of each way to `done`.
   using Done = llvm::function_ref<void(llvm::StringRef how, llvm::ArrayRef<HostTensor> results)>;
   virtual void run(kernel::DispatchOp dispatch, llvm::ArrayRef<HostTensor> inputs, Done done) = 0;
 };
 
-/// Makes an executor that runs loops by the host's code generator and contractions by each available
-/// provider.
+/// Makes an executor that runs loops by the host's code generator and contractions by each available provider.
 std::unique_ptr<Executor> makeHostExecutor(mlir::MLIRContext *context);
 /// Makes an executor that runs GPU kernels of this architecture on the emulator, with or without those of
 /// products and convolutions.
-std::unique_ptr<Executor> makeEmulatorExecutor(mlir::MLIRContext *context, const GpuArch &arch,
-                                               bool products = true);
+std::unique_ptr<Executor> makeEmulatorExecutor(mlir::MLIRContext *context, const GpuArch &arch, bool products = true);
 
 } // namespace mpc::test
 #endif

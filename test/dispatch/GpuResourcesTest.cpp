@@ -1,9 +1,9 @@
 //===- GpuResourcesTest.cpp - the kernels of networks: their form, what ptxas makes of them ---------===//
 #include "Network.h"
-#include "test/codegen/Kernels.h"
 #include "compiler/Codegen/Ptxas.h"
 #include "dialects/Kernel/Analysis/Reuse.h"
 #include "passes/Lowering/LoopPlan/Plan.h"
+#include "test/codegen/Kernels.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
@@ -22,7 +22,8 @@ static std::vector<NetworkCase> oneLevel() {
 
 class GpuForms : public testing::TestWithParam<NetworkCase> {};
 
-/// A reduction that is needed at other rows than its own has no place in the nest and is computed again and again. No dispatch has such a kernel.
+/// A reduction that is needed at other rows than its own has no place in the nest and is computed again and again. No
+/// dispatch has such a kernel.
 TEST_P(GpuForms, EveryDispatchIsRegular) {
   if (!available(GetParam()))
     GTEST_SKIP() << "the network is not here";
@@ -85,8 +86,7 @@ TEST_P(GpuResources, NothingSpills) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GpuResources,
-                         testing::Combine(testing::ValuesIn(oneLevel()),
-                                          testing::Values("sm_75", "sm_80", "sm_90a")),
+                         testing::Combine(testing::ValuesIn(oneLevel()), testing::Values("sm_75", "sm_80", "sm_90a")),
                          [](const auto &info) {
                            return std::get<0>(info.param).label() + "_" + std::get<1>(info.param);
                          });

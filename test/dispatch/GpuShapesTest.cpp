@@ -8,14 +8,14 @@
 #include "DispatchCheck.h"
 #include "Network.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "passes/Decompose/Passes.h"
+#include "passes/Fusion/Passes.h"
+#include "passes/Target/Passes.h"
+#include "test/codegen/KernelHarness.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "passes/Fusion/Passes.h"
-#include "passes/Decompose/Passes.h"
-#include "passes/Target/Passes.h"
-#include "test/codegen/KernelHarness.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -38,9 +38,7 @@ class Cases {
 public:
   std::mt19937_64 random{11};
 
-  int64_t pick(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random);
-  }
+  int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); }
   std::string element() { return std::vector<std::string>{"f32", "f16", "bf16"}[pick(0, 2)]; }
   /// Returns a shape whose extents are ones, odd numbers, and numbers around powers of two; it has at most
   /// `most` elements.
@@ -163,8 +161,7 @@ TEST(GpuShapes, Norms) {
     Shape shape = cases.shape(rank, 12000);
     std::string x = tensor(shape, cases.element()), axis = std::to_string(cases.pick(0, rank - 1));
     cases.add({x},
-              "%r = graph." + std::string(i % 2 ? "softmax" : "log_softmax") + " %0 {axis = " + axis +
-                  " : i64} : " + x,
+              "%r = graph." + std::string(i % 2 ? "softmax" : "log_softmax") + " %0 {axis = " + axis + " : i64} : " + x,
               x, {{-6, 6}});
   }
   for (int i = 0; i < 20; ++i) { // layer norm: (x - mean) / sqrt(mean of squares + epsilon)
@@ -172,11 +169,11 @@ TEST(GpuShapes, Norms) {
     std::string x = tensor(shape, "f32"), m = tensor({shape[0], 1}, "f32"), one = "tensor<f32>",
                 axes = " {axes = array<i64: 1>, keepdims = true} : (" + x + ") -> " + m;
     cases.add({x},
-              "%m = graph.reduce_mean %0" + axes + "\n%d = graph.sub %0, %m : (" + x + ", " + m + ") -> " +
-                  x + "\n%q = graph.mul %d, %d : (" + x + ", " + x + ") -> " + x +
-                  "\n%v = graph.reduce_mean %q" + axes + "\n%c = graph.constant dense<1.0e-3> : " + one +
-                  "\n%e = graph.add %v, %c : (" + m + ", " + one + ") -> " + m +
-                  "\n%s = graph.rsqrt %e : " + m + "\n%r = graph.mul %d, %s : (" + x + ", " + m + ") -> " + x,
+              "%m = graph.reduce_mean %0" + axes + "\n%d = graph.sub %0, %m : (" + x + ", " + m + ") -> " + x +
+                  "\n%q = graph.mul %d, %d : (" + x + ", " + x + ") -> " + x + "\n%v = graph.reduce_mean %q" + axes +
+                  "\n%c = graph.constant dense<1.0e-3> : " + one + "\n%e = graph.add %v, %c : (" + m + ", " + one +
+                  ") -> " + m + "\n%s = graph.rsqrt %e : " + m + "\n%r = graph.mul %d, %s : (" + x + ", " + m +
+                  ") -> " + x,
               x, {{-1, 3}});
   }
   for (int i = 0; i < 40; ++i) { // batch norm and its gradient, over the second or the last axis
@@ -186,13 +183,13 @@ TEST(GpuShapes, Norms) {
                 attributes = " {epsilon = 1.0e-3 : f64, axis = " + std::to_string(axis) + " : i64} : ";
     if (i % 4 < 2)
       cases.add({x, c, c},
-                "%r, %m, %v = graph.batch_norm %0, %1, %2" + attributes + "(" + x + ", " + c + ", " + c +
-                    ") -> (" + x + ", " + c + ", " + c + ")",
+                "%r, %m, %v = graph.batch_norm %0, %1, %2" + attributes + "(" + x + ", " + c + ", " + c + ") -> (" + x +
+                    ", " + c + ", " + c + ")",
                 x, {{-1, 3}, {0.5, 2}});
     else
       cases.add({x, c, c, c, x},
-                "%r, %s, %b = graph.batch_norm_grad %0, %1, %2, %3, %4" + attributes + "(" + x + ", " + c +
-                    ", " + c + ", " + c + ", " + x + ") -> (" + x + ", " + c + ", " + c + ")",
+                "%r, %s, %b = graph.batch_norm_grad %0, %1, %2, %3, %4" + attributes + "(" + x + ", " + c + ", " + c +
+                    ", " + c + ", " + x + ") -> (" + x + ", " + c + ", " + c + ")",
                 x, {{-2, 2}, {0.5, 2}, {-0.5, 0.5}, {0.5, 2}, {-1, 1}});
   }
   cases.run(/*exact=*/false);
@@ -209,8 +206,8 @@ TEST(GpuShapes, Transposes) {
       result.push_back(shape[p]);
     std::string element = std::vector<std::string>{"f32", "f16", "i1", "f64", "i64"}[cases.pick(0, 4)],
                 x = tensor(shape, element), y = tensor(result, element);
-    cases.add({x}, "%r = graph.transpose %0 {permutation = " + list(permutation) + "} : (" + x + ") -> " + y,
-              y, {{0, 1}});
+    cases.add({x}, "%r = graph.transpose %0 {permutation = " + list(permutation) + "} : (" + x + ") -> " + y, y,
+              {{0, 1}});
   }
   cases.run(/*exact=*/true);
 }
@@ -219,15 +216,14 @@ TEST(GpuShapes, ScatterAdd) {
   Cases cases;
   for (int i = 0; i < 30; ++i) {
     int64_t rank = cases.pick(1, 3), axis = cases.pick(0, rank - 1);
-    Shape dx = cases.shape(rank, 6000), indices = cases.shape(cases.pick(1, 2), 300),
-          dy(dx.begin(), dx.begin() + axis);
+    Shape dx = cases.shape(rank, 6000), indices = cases.shape(cases.pick(1, 2), 300), dy(dx.begin(), dx.begin() + axis);
     dy.insert(dy.end(), indices.begin(), indices.end());
     dy.insert(dy.end(), dx.begin() + axis + 1, dx.end());
     std::string element = cases.element(), x = tensor(dx, element), y = tensor(dy, element),
                 k = tensor(indices, cases.pick(0, 1) ? "i64" : "i32");
     cases.add({y, k},
-              "%r = graph.gather_grad %0, %1 {axis = " + std::to_string(axis) + " : i64} : (" + y + ", " + k +
-                  ") -> " + x,
+              "%r = graph.gather_grad %0, %1 {axis = " + std::to_string(axis) + " : i64} : (" + y + ", " + k + ") -> " +
+                  x,
               x, {{-2, 2}, {double(-dx[axis]), double(dx[axis] - 1)}});
   }
   cases.run(/*exact=*/true);

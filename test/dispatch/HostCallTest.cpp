@@ -1,16 +1,17 @@
 //===- HostCallTest.cpp - contractions with loops behind the library's call ------===//
-#include "DispatchCheck.h"
 #include "dialects/Kernel/Analysis/HostCall.h"
+#include "DispatchCheck.h"
+#include "test/codegen/KernelHarness.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
-#include "test/codegen/KernelHarness.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::test;
 
-// A convolution with its bias, as the batch norm behind it wants it: the result, and its sums over all but the channels. The bias is the library's, the sums are loops.
+// A convolution with its bias, as the batch norm behind it wants it: the result, and its sums over all but the
+// channels. The bias is the library's, the sums are loops.
 static const char statistics[] = R"(
 func.func @f(%x: tensor<3x9x7x8xf16>, %w: tensor<24x8x3x3xf16>, %b: tensor<24xf16>) -> (tensor<24xf32>, tensor<3x9x7x24xf16>, tensor<24xf32>) {
   %0:3 = kernel.dispatch contraction "conv" (%x, %w, %b) : (tensor<3x9x7x8xf16>, tensor<24x8x3x3xf16>, tensor<24xf16>) -> (tensor<24xf32>, tensor<3x9x7x24xf16>, tensor<24xf32>) {
@@ -28,7 +29,8 @@ func.func @f(%x: tensor<3x9x7x8xf16>, %w: tensor<24x8x3x3xf16>, %b: tensor<24xf1
 }
 )";
 
-// What is added to the product is no bias: it has a number for each element, so it is left to the loops, as is the relu.
+// What is added to the product is no bias: it has a number for each element, so it is left to the
+// loops, as is the relu.
 static const char residual[] = R"(
 func.func @f(%x: tensor<70x24xf32>, %w: tensor<24x36xf32>, %r: tensor<70x36xf32>) -> (tensor<70x36xf32>, tensor<70x36xf32>) {
   %0:2 = kernel.dispatch contraction "fc" (%x, %w, %r) : (tensor<70x24xf32>, tensor<24x36xf32>, tensor<70x36xf32>) -> (tensor<70x36xf32>, tensor<70x36xf32>) {

@@ -17,7 +17,8 @@ static std::vector<const mpc_library *> providers() {
   return result;
 }
 
-/// Runs the library's call of a dispatch on its inputs and results. Returns false where the provider does not compute it.
+/// Runs the library's call of a dispatch on its inputs and results. Returns false where the provider
+/// does not compute it.
 static bool runLibrary(const mpc_library *library, kernel::DispatchOp dispatch, ArrayRef<Memory> memories) {
   FailureOr<LibraryCall> call = describeLibraryCall(dispatch);
   if (failed(call))
@@ -26,7 +27,8 @@ static bool runLibrary(const mpc_library *library, kernel::DispatchOp dispatch, 
   mpc_library_primitive *primitive = library->create(&call->desc, error, sizeof error);
   if (!primitive)
     return false;
-  Memory scratch(RankedTensorType::get(int64_t(library->scratch_bytes(primitive)), IntegerType::get(dispatch.getContext(), 8)));
+  Memory scratch(
+      RankedTensorType::get(int64_t(library->scratch_bytes(primitive)), IntegerType::get(dispatch.getContext(), 8)));
   std::vector<void *> buffers;
   for (unsigned argument : call->args)
     buffers.push_back(memories[argument].data());
@@ -91,4 +93,6 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Executor> mpc::test::makeHostExecutor(MLIRContext *context) { return std::make_unique<HostExecutor>(context); }
+std::unique_ptr<Executor> mpc::test::makeHostExecutor(MLIRContext *context) {
+  return std::make_unique<HostExecutor>(context);
+}

@@ -2,9 +2,9 @@
 #include "compiler/Evaluator/Evaluator.h"
 #include "compiler/Import/Onnx/Importer.h"
 #include "dialects/Train/IR/Train.h"
+#include "runtime/core/data/Npz.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
-#include "runtime/core/data/Npz.h"
 #include "llvm/Support/FileSystem.h"
 #include <random>
 
@@ -12,7 +12,8 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::test;
 
-/// This network has what the reference networks lack: sums of other shapes, sigmoids, dropout, average pooling, padding, and a batch of odd size.
+/// This network has what the reference networks lack: sums of other shapes, sigmoids, dropout, average pooling,
+/// padding, and a batch of odd size.
 static const char *const ownNetwork = R"(
 train.variable @"conv.weight" parameter : tensor<10x3x3x3xf32> = #train.normal<0.0, 0.3>
 train.variable @"conv.bias" parameter : tensor<10xf32> = #train.normal<0.0, 0.1>
@@ -91,8 +92,8 @@ std::unique_ptr<MLIRContext> mpc::test::makeNetworkContext() {
 
 OwningOpRef<ModuleOp> mpc::test::planNetwork(MLIRContext *context, const NetworkCase &c, const GpuArch *gpu) {
   // The importer's remarks on roles are of no interest here.
-  ScopedDiagnosticHandler quiet(
-      context, [](Diagnostic &d) { return success(d.getSeverity() == DiagnosticSeverity::Remark); });
+  ScopedDiagnosticHandler quiet(context,
+                                [](Diagnostic &d) { return success(d.getSeverity() == DiagnosticSeverity::Remark); });
   ImportOptions import;
   if (c.batch > 0)
     import.batch = c.batch;
@@ -135,8 +136,7 @@ SmallVector<HostTensor> mpc::test::inputsOf(Operation *entry, const NetworkCase 
       }
     } else {
       for (double &v : tensor.values)
-        v = isa<FloatType>(tensor.element) ? std::normal_distribution<double>()(random)
-                                           : double(random() % 7);
+        v = isa<FloatType>(tensor.element) ? std::normal_distribution<double>()(random) : double(random() % 7);
       tensor.round();
     }
     inputs.push_back(std::move(tensor));

@@ -1,8 +1,7 @@
 //===- NetworkTest.cpp - every dispatch of whole networks, on the evaluator's own inputs -----------===//
 //
-// The test runs an evaluation and a training step with the state that another step left. On the host, loops
-// are run by the code generator and library calls by each available provider. GPU kernels run on the
-// emulator.
+// The test runs an evaluation and a training step with the state that another step left. On the host, loops are run by
+// the code generator and library calls by each available provider. GPU kernels run on the emulator.
 //
 //===----------------------------------------------------------------------===//
 #include "Network.h"

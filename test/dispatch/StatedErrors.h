@@ -1,8 +1,8 @@
 //===- StatedErrors.h - how far each op's compiled code may be from its definition --------===//
 //
-// This is the only place that states these errors. An op on f16, bf16 or f32 values is carried out in f32 and rounded once to its type; the
-// table says how much the f32 part may lose. Ops that it does not name (addition, products, quotients, roots, comparisons, casts, and ops
-// that move elements) are correctly rounded and lose nothing.
+// This is the only place that states these errors. An op on f16, bf16 or f32 values is carried out in f32 and rounded
+// once to its type; the table says how much the f32 part may lose. Ops that it does not name (addition, products,
+// quotients, roots, comparisons, casts, and ops that move elements) are correctly rounded and lose nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TEST_DISPATCH_STATEDERRORS_H
@@ -21,13 +21,13 @@ struct StatedError {
 /// Returns the stated error of an op by its mnemonic, such as "exp".
 StatedError statedError(llvm::StringRef mnemonic);
 
-/// Returns how many terms are added, in f32 and in any order, to give one element of the op's result; 0 for ops that add nothing. The error
-/// of the sum is at most length * 2^-24 * (sum of the terms' magnitudes): Higham, Accuracy and Stability of Numerical Algorithms, section
-/// 4.2.
+/// Returns how many terms are added, in f32 and in any order, to give one element of the op's result; 0 for ops that
+/// add nothing. The error of the sum is at most length * 2^-24 * (sum of the terms' magnitudes): Higham, Accuracy and
+/// Stability of Numerical Algorithms, section 4.2.
 int64_t accumulationLength(mlir::Operation *op);
 
-/// Returns what the sum may lose besides, relative to the sum of the terms' magnitudes. This applies to products of 8-bit floats, which the
-/// tensor cores sum with few bits.
+/// Returns what the sum may lose besides, relative to the sum of the terms' magnitudes. This applies to products of
+/// 8-bit floats, which the tensor cores sum with few bits.
 double accumulatorLoss(mlir::Operation *op);
 
 } // namespace mpc::test

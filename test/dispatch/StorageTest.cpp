@@ -1,12 +1,13 @@
 //===- StorageTest.cpp - what lives from the forward to the backward pass is stored in 16 bits --------===//
 //
-// The test reads the memory plan of whole networks: which buffers the forward pass (the launches that the loss needs) leaves to other launches, of which type
-// they are, and at which offsets. NetworkTest would catch a kernel that writes more than a buffer's bytes, since its buffers end in guards.
+// The test reads the memory plan of whole networks: which buffers the forward pass (the launches that the loss needs)
+// leaves to other launches, of which type they are, and at which offsets. NetworkTest would catch a kernel that writes
+// more than a buffer's bytes, since its buffers end in guards.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Storage.h"
 #include "Network.h"
 #include "dialects/Graph/IR/Shapes.h"
-#include "dialects/Graph/IR/Storage.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Train/IR/Train.h"
 #include "passes/Memory/Passes.h"
@@ -29,7 +30,8 @@ struct Buffer {
   bool low() const { return isLowPrecision(cast<RankedTensorType>(type).getElementType()); }
 };
 
-/// The temporaries of @main with the positions of the launches that write and last read them. Arguments are written before all launches.
+/// The temporaries of @main with the positions of the launches that write and last read them. Arguments are written
+/// before all launches.
 class Plan {
 public:
   explicit Plan(ModuleOp module) : step(module.lookupSymbol<train::StepOp>("main")) {
@@ -65,12 +67,14 @@ public:
       return it->second;
     bool needed = false;
     for (Operation *user : op->getUsers())
-      needed |= user->hasTrait<OpTrait::IsTerminator>() ? storageOf(user->getOperand(0)).getDefiningOp() == op : isForward(user);
+      needed |= user->hasTrait<OpTrait::IsTerminator>() ? storageOf(user->getOperand(0)).getDefiningOp() == op
+                                                        : isForward(user);
     return forward[op] = needed;
   }
   bool hasBackwardUser(Value v) {
     return llvm::any_of(v.getUsers(), [&](Operation *user) {
-      return isa<kernel::DispatchOp>(user) ? !isForward(user) : isa<ReshapeOp>(user) && hasBackwardUser(user->getResult(0));
+      return isa<kernel::DispatchOp>(user) ? !isForward(user)
+                                           : isa<ReshapeOp>(user) && hasBackwardUser(user->getResult(0));
     });
   }
 
@@ -124,15 +128,17 @@ TEST_P(Storage, SavedActivationsHave16Bits) {
   for (auto &[v, a] : saved) {
     for (auto &[w, b] : plan.buffers) {
       if (v != w && a.first <= b.last && b.first <= a.last && !sharesBuffer(w, v) && !sharesBuffer(v, w)) {
-        EXPECT_TRUE(a.offset + a.bytes() <= b.offset || b.offset + b.bytes() <= a.offset) << llvm::formatv("{0} and {1}", v.getLoc(), w.getLoc()).str();
+        EXPECT_TRUE(a.offset + a.bytes() <= b.offset || b.offset + b.bytes() <= a.offset)
+            << llvm::formatv("{0} and {1}", v.getLoc(), w.getLoc()).str();
       }
     }
     if (a.low()) {
       EXPECT_EQ(a.bytes(), 2 * cast<RankedTensorType>(a.type).getNumElements());
     }
   }
-  // At O0 nothing is low. At other levels everything that grows with the activations is low, except the statistics of batch norms (one value per channel), the
-  // loss's scalars, and its probabilities ([N, classes], fp32 by the rules of autocast). Integers are labels and the argmax of pooling.
+  // At O0 nothing is low. At other levels everything that grows with the activations is low, except the statistics of
+  // batch norms (one value per channel), the loss's scalars, and its probabilities ([N, classes], fp32 by the rules of
+  // autocast). Integers are labels and the argmax of pooling.
   int64_t batch = cast<RankedTensorType>(plan.step.getArgumentTypes()[0]).getShape()[0];
   for (auto &[v, buffer] : saved) {
     auto type = cast<RankedTensorType>(buffer.type);
@@ -144,7 +150,8 @@ TEST_P(Storage, SavedActivationsHave16Bits) {
       EXPECT_FALSE(buffer.low());
       continue;
     }
-    bool perChannel = type.getNumElements() <= 1024 && llvm::count_if(type.getShape(), [](int64_t n) { return n > 1; }) <= 1;
+    bool perChannel =
+        type.getNumElements() <= 1024 && llvm::count_if(type.getShape(), [](int64_t n) { return n > 1; }) <= 1;
     bool ofLoss = type.getRank() == 2 && type.getShape()[0] == batch && type.getShape()[1] <= 10;
     if (!isLow(type)) {
       EXPECT_TRUE(perChannel || ofLoss) << "saved in " << llvm::formatv("{0}", type).str();
@@ -152,15 +159,16 @@ TEST_P(Storage, SavedActivationsHave16Bits) {
   }
   int64_t planned = kernel::PlanAttr::of(*module).getSavedBytes();
   EXPECT_EQ(planned, total);
-  llvm::outs() << llvm::formatv("saved: {0} buffers, {1} bytes in 16 bits, {2} in 32, {3} of integers\n", saved.size(), lowBytes, wideBytes,
-                                total - lowBytes - wideBytes);
+  llvm::outs() << llvm::formatv("saved: {0} buffers, {1} bytes in 16 bits, {2} in 32, {3} of integers\n", saved.size(),
+                                lowBytes, wideBytes, total - lowBytes - wideBytes);
   llvm::outs().flush();
   if (GetParam().level != "O0") {
     EXPECT_GT(lowBytes, 8 * wideBytes);
   }
 }
 
-/// Products and convolutions read and write low precision, in the backward pass as well. That includes weight gradients, which are cast to fp32 afterwards.
+/// Products and convolutions read and write low precision, in the backward pass as well. That includes weight
+/// gradients, which are cast to fp32 afterwards.
 TEST_P(Storage, LibraryCallsReadAndWrite16Bits) {
   Plan plan(*module);
   int calls = 0;
@@ -168,13 +176,15 @@ TEST_P(Storage, LibraryCallsReadAndWrite16Bits) {
     if (!dispatch.isContraction())
       continue;
     ++calls;
-    for (Type type : llvm::concat<const Type>(SmallVector<Type>(dispatch.getOperandTypes()), SmallVector<Type>(dispatch.getResultTypes())))
+    for (Type type : llvm::concat<const Type>(SmallVector<Type>(dispatch.getOperandTypes()),
+                                              SmallVector<Type>(dispatch.getResultTypes())))
       EXPECT_EQ(isLow(type), GetParam().level != "O0") << dispatch.getName().str();
   }
   EXPECT_GE(calls, 3);
 }
 
-/// Low-precision copies of parameters are kept from step to step beside their fp32 masters. They take two bytes per element.
+/// Low-precision copies of parameters are kept from step to step beside their fp32 masters. They take two
+/// bytes per element.
 TEST_P(Storage, CopiesHave16BitsAndMasters32) {
   SmallVector<train::VariableOp> variables(module->getOps<train::VariableOp>());
   int copies = 0;
@@ -190,7 +200,8 @@ TEST_P(Storage, CopiesHave16BitsAndMasters32) {
     EXPECT_TRUE(isLow(variable.getTensorType())) << variable.getSymName().str();
     // Variables are stored one after the other.
     if (i + 1 < variables.size()) {
-      EXPECT_EQ(variables[i + 1]->getAttrOfType<IntegerAttr>(kernel::kOffsetAttr).getInt(), offset + int64_t(llvm::alignTo(2 * elements, graph::kTensorAlignment)));
+      EXPECT_EQ(variables[i + 1]->getAttrOfType<IntegerAttr>(kernel::kOffsetAttr).getInt(),
+                offset + int64_t(llvm::alignTo(2 * elements, graph::kTensorAlignment)));
     }
     // The step also refreshes the copy from the master that it has just written.
     bool assigned = false;
@@ -201,6 +212,7 @@ TEST_P(Storage, CopiesHave16BitsAndMasters32) {
   EXPECT_EQ(copies > 0, GetParam().level != "O0");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Storage, testing::ValuesIn(networkCases()), [](const auto &info) { return info.param.label(); });
+INSTANTIATE_TEST_SUITE_P(All, Storage, testing::ValuesIn(networkCases()),
+                         [](const auto &info) { return info.param.label(); });
 
 } // namespace

@@ -41,13 +41,12 @@ static std::string wgmmas(int n) {
     for (int i = 0; i < sums; ++i)
       before += (i ? ", %acc_" : "%acc_") + std::to_string(i);
     std::string number = std::to_string(k), offset = "[" + std::to_string(32 * k) + "] " + layout.text();
-    body += "%d" + number + ":" + std::to_string(sums) + " = kernel.wgmma f16 %sa" + offset + ", %sb" +
-            offset + " (" + (k ? valueList("d" + std::to_string(k - 1), sums) : before) +
-            ") : " + typeList("f32", sums) + "\n";
+    body += "%d" + number + ":" + std::to_string(sums) + " = kernel.wgmma f16 %sa" + offset + ", %sb" + offset + " (" +
+            (k ? valueList("d" + std::to_string(k - 1), sums) : before) + ") : " + typeList("f32", sums) + "\n";
   }
-  body += "kernel.wgmma_commit\n%e:" + std::to_string(sums) + " = kernel.wgmma_wait 0 (" +
-          valueList("d3", sums) + ") : " + typeList("f32", sums) + "\nscf.yield " + valueList("e", sums) +
-          " : " + typeList("f32", sums) + "\n}\n" + storeSums("r", sums, 1);
+  body += "kernel.wgmma_commit\n%e:" + std::to_string(sums) + " = kernel.wgmma_wait 0 (" + valueList("d3", sums) +
+          ") : " + typeList("f32", sums) + "\nscf.yield " + valueList("e", sums) + " : " + typeList("f32", sums) +
+          "\n}\n" + storeSums("r", sums, 1);
   return kernelText(128, 2, body);
 }
 

@@ -25,7 +25,9 @@ std::string mpc::test::kernelText(int threads, int buffers, const std::string &b
   std::string parameters;
   for (int i = 0; i < buffers; ++i)
     parameters += (i ? ", %b" : "%b") + std::to_string(i) + ": !llvm.ptr<1>";
-  return "llvm.func @k(" + parameters + ") attributes {kernel.entry = #kernel.entry<threads = " + std::to_string(threads) + ">} {\n" + body + "\nllvm.return\n}\n";
+  return "llvm.func @k(" + parameters +
+         ") attributes {kernel.entry = #kernel.entry<threads = " + std::to_string(threads) + ">} {\n" + body +
+         "\nllvm.return\n}\n";
 }
 
 std::string mpc::test::withEntry(std::string text, const std::string &fields) {
@@ -114,7 +116,8 @@ struct Aligned {
 };
 } // namespace
 
-std::optional<rt::Error> EmulatedKernel::launch(uint64_t seed, Grid grid, std::vector<std::vector<char>> &buffers, bool readOnly) {
+std::optional<rt::Error> EmulatedKernel::launch(uint64_t seed, Grid grid, std::vector<std::vector<char>> &buffers,
+                                                bool readOnly) {
   if (!found)
     return rt::Error("test", "no kernel");
   std::vector<Aligned> copies(buffers.begin(), buffers.end());

@@ -12,8 +12,8 @@ class EmulatedKernel {
 public:
   explicit EmulatedKernel(const std::string &text);
 
-  /// Runs it with the seeds 0, 1, 2 and 3 on `threads` OS threads over copies of the buffers. The copies must hold the same bytes after every run
-  /// and are handed back. A finding fails the test.
+  /// Runs it with the seeds 0, 1, 2 and 3 on `threads` OS threads over copies of the buffers. The copies must hold the
+  /// same bytes after every run and are handed back. A finding fails the test.
   template <typename... T>
   void run(rt::emulator::Grid grid, std::vector<T> &...buffers) {
     std::vector<std::vector<char>> bytes = {toBytes(buffers)...};
@@ -27,7 +27,8 @@ public:
     return faultBytes(expected, grid, {toBytes(buffers)...});
   }
   /// Returns the error of one run, if there is any.
-  std::optional<rt::Error> launch(uint64_t seed, rt::emulator::Grid grid, std::vector<std::vector<char>> &buffers, bool readOnly = false);
+  std::optional<rt::Error> launch(uint64_t seed, rt::emulator::Grid grid, std::vector<std::vector<char>> &buffers,
+                                  bool readOnly = false);
   const rt::emulator::Kernel &kernel() const { return *found; }
 
 private:
@@ -41,7 +42,8 @@ private:
     std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char *>(values.data()));
   }
   void runBytes(rt::emulator::Grid grid, std::vector<std::vector<char>> &buffers);
-  std::string faultBytes(rt::emulator::Fault expected, rt::emulator::Grid grid, const std::vector<std::vector<char>> &buffers);
+  std::string faultBytes(rt::emulator::Fault expected, rt::emulator::Grid grid,
+                         const std::vector<std::vector<char>> &buffers);
 
   std::optional<rt::emulator::Module> module;
   const rt::emulator::Kernel *found = nullptr;
@@ -53,8 +55,8 @@ std::string kernelText(int threads, int buffers, const std::string &body);
 /// Adds fields to the #kernel.entry of such a text, as "cluster = 2".
 std::string withEntry(std::string text, const std::string &fields);
 
-/// The body of a kernel of 128 threads that computes b1[block] = sum of b0[block * 128 ..], by shuffles within warps and through shared memory
-/// between warps.
+/// The body of a kernel of 128 threads that computes b1[block] = sum of b0[block * 128 ..], by shuffles within warps
+/// and through shared memory between warps.
 extern const char *const blockReduction;
 
 } // namespace mpc::test

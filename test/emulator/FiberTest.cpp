@@ -59,8 +59,8 @@ TEST(Fiber, KeepsRegistersAndControlWords) {
 
 static Context home, left;
 
-/// Leaves an array on its stack, around which AddressSanitizer marks memory as inaccessible, and never returns to remove the
-/// marks.
+/// Leaves an array on its stack, around which AddressSanitizer marks memory as inaccessible, and never returns to
+/// remove the marks.
 static void leaveForGood(void *sum) {
   contextStarted();
   volatile char marked[512];
@@ -80,7 +80,8 @@ TEST(Fiber, LeavesNoMarksOnMemoryThatOthersGet) {
     begin = static_cast<char *>(stacks.bottom(0)), end = static_cast<char *>(stacks.top(0));
   }
   EXPECT_EQ(sum, 7);
-  void *again = mmap(begin, size_t(end - begin), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  void *again = mmap(begin, size_t(end - begin), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   ASSERT_EQ(again, begin) << "the place is taken";
   for (char *at = begin; at != end; ++at) // AddressSanitizer reports a mark that was left
     *at = 1;

@@ -15,8 +15,8 @@ int TileLayout::plain(int row, int k) const {
   int rowsOfLine = line() / 2;
   int within = k % 8 * line() + row % rowsOfLine * 2;
   // Without swizzle, stride and leading change roles.
-  return within + (swizzle == 0 ? row / rowsOfLine * stride + k / 8 * leading
-                                : row / rowsOfLine * leading + k / 8 * stride);
+  return within +
+         (swizzle == 0 ? row / rowsOfLine * stride + k / 8 * leading : row / rowsOfLine * leading + k / 8 * stride);
 }
 
 int TileLayout::offset(int row, int k) const {
@@ -55,12 +55,11 @@ std::string mpc::test::constants(const std::vector<int> &values) {
 
 std::string mpc::test::copyIn(int buffer, const std::string &piece, int bytes, const std::string &tag) {
   std::string b = std::to_string(buffer), steps = std::to_string(bytes / 2048);
-  return "%lo" + tag + " = arith.constant 0 : index\n%hi" + tag + " = arith.constant " + steps +
-         " : index\n%one" + tag + " = arith.constant 1 : index\n" + "%x" + tag +
-         " = llvm.mlir.constant(128 : i32) : i32\nscf.for %j" + tag + " = %lo" + tag + " to %hi" + tag +
-         " step %one" + tag + " {\n" + "%i" + tag + " = arith.index_cast %j" + tag + " : index to i32\n%m" +
-         tag + " = llvm.mul %i" + tag + ", %x" + tag + " : i32\n%n" + tag + " = llvm.add %m" + tag +
-         ", %t : i32\n%p" + tag + " = llvm.getelementptr %b" + b + "[%n" + tag +
+  return "%lo" + tag + " = arith.constant 0 : index\n%hi" + tag + " = arith.constant " + steps + " : index\n%one" +
+         tag + " = arith.constant 1 : index\n" + "%x" + tag + " = llvm.mlir.constant(128 : i32) : i32\nscf.for %j" +
+         tag + " = %lo" + tag + " to %hi" + tag + " step %one" + tag + " {\n" + "%i" + tag + " = arith.index_cast %j" +
+         tag + " : index to i32\n%m" + tag + " = llvm.mul %i" + tag + ", %x" + tag + " : i32\n%n" + tag +
+         " = llvm.add %m" + tag + ", %t : i32\n%p" + tag + " = llvm.getelementptr %b" + b + "[%n" + tag +
          "] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<4xi32>\n%v" + tag + " = llvm.load %p" + tag +
          " : !llvm.ptr<1> -> vector<4xi32>\n%q" + tag + " = llvm.getelementptr " + piece + "[%n" + tag +
          "] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, vector<4xi32>\nllvm.store %v" + tag + ", %q" + tag +
@@ -95,8 +94,7 @@ std::string mpc::test::ringStage(int tileBytes) {
 )";
 }
 
-std::string mpc::test::ringBarriers(int stages, const std::string &countOfFull,
-                                    const std::string &countOfEmpty) {
+std::string mpc::test::ringBarriers(int stages, const std::string &countOfFull, const std::string &countOfEmpty) {
   std::string text;
   for (int i = 0; i < 2 * stages; ++i) {
     std::string n = std::to_string(i);
@@ -110,8 +108,8 @@ std::string mpc::test::ringBarriers(int stages, const std::string &countOfFull,
 int mpc::test::rowOfSum(int thread, int i) { return thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8; }
 int mpc::test::columnOfSum(int thread, int i) { return i / 4 * 8 + thread % 4 * 2 + i % 2; }
 
-void mpc::test::multiplyReference(const std::vector<float> &a, const std::vector<float> &b,
-                                  std::vector<float> &c, int rows, int n, int k) {
+void mpc::test::multiplyReference(const std::vector<float> &a, const std::vector<float> &b, std::vector<float> &c,
+                                  int rows, int n, int k) {
   for (int r = 0; r < rows; ++r)
     for (int j = 0; j < n; ++j)
       for (int step = 0; step < k; step += 16) {

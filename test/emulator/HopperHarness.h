@@ -53,10 +53,9 @@ std::string ringBarriers(int stages, const std::string &countOfFull, const std::
 int rowOfSum(int thread, int i);
 int columnOfSum(int thread, int i);
 
-/// Adds A B to c as the emulator rounds it: once for every 16 of k. a is [64][k], b is [k][n] values, c is
-/// [64][n].
-void multiplyReference(const std::vector<float> &a, const std::vector<float> &b, std::vector<float> &c,
-                       int rows, int n, int k);
+/// Adds A B to c as the emulator rounds it: once for every 16 of k. a is [64][k], b is [k][n] values, c is [64][n].
+void multiplyReference(const std::vector<float> &a, const std::vector<float> &b, std::vector<float> &c, int rows, int n,
+                       int k);
 
 /// Fails the test unless the message of a finding contains the text.
 void expectNames(const std::string &message, const std::string &text, int line);

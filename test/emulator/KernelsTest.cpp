@@ -86,8 +86,8 @@ TEST(Emulator, ShufflesAndVotes) {
   }
 }
 
-// Two halves of the block exchange values through barriers of their own. A warp exits early, and the block's barrier does not wait for
-// it.
+// Two halves of the block exchange values through barriers of their own. A warp exits early, and the block's barrier
+// does not wait for it.
 TEST(Emulator, NamedBarriersAndEarlyExit) {
   EmulatedKernel k(R"(
   llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 160>} {
@@ -129,8 +129,8 @@ TEST(Emulator, NamedBarriersAndEarlyExit) {
     EXPECT_EQ(out[t], (127 - t) ^ 63);
 }
 
-// Lanes of a warp take different branches and exchange values through shared memory after a warp_sync; the upper half exits before a
-// vote.
+// Lanes of a warp take different branches and exchange values through shared memory after a warp_sync; the upper half
+// exits before a vote.
 TEST(Emulator, DivergentLanes) {
   EmulatedKernel k(R"(
   llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
@@ -171,7 +171,8 @@ TEST(Emulator, DivergentLanes) {
     EXPECT_EQ(out[32 + t], 1);
 }
 
-// y = x shifted by one thread, through three stages of shared memory and two copies ahead; `valid` shortens the last copy.
+// y = x shifted by one thread, through three stages of shared memory and two copies ahead; `valid`
+// shortens the last copy.
 TEST(Emulator, CopyAsyncPipeline) {
   EmulatedKernel k(kernelText(64, 2, R"(
     %t = kernel.thread_id

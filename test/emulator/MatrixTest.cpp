@@ -10,7 +10,8 @@ using namespace mpc::rt;
 
 //===-- load_matrix -----------------------------------------------------------------===//
 
-/// One warp copies 4 matrices of 8 x 8 16-bit words to shared memory unchanged, loads `count` of them, and writes its registers: out[i * 32 + lane].
+/// One warp copies 4 matrices of 8 x 8 16-bit words to shared memory unchanged, loads `count` of them, and writes its
+/// registers: out[i * 32 + lane].
 static std::string loadKernel(int count, bool transpose) {
   std::string body = R"(
     %t = kernel.thread_id
@@ -21,13 +22,15 @@ static std::string loadKernel(int count, bool transpose) {
     llvm.store %v, %row : vector<4xi32>, !llvm.ptr<3>
     kernel.warp_sync
     %o = llvm.getelementptr %b1[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
-    %r)" + (count > 1 ? ":" + std::to_string(count) : std::string()) + " = kernel.load_matrix %row" + (transpose ? " {transpose}" : "") + " : i32";
+    %r)" + (count > 1 ? ":" + std::to_string(count) : std::string()) +
+                     " = kernel.load_matrix %row" + (transpose ? " {transpose}" : "") + " : i32";
   for (int i = 1; i < count; ++i)
     body += ", i32";
   for (int i = 0; i < count; ++i) {
     std::string n = std::to_string(i);
-    body += "\n%o" + n + " = llvm.getelementptr %o[" + std::to_string(32 * i) + "] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32\nllvm.store %r" +
-            (count > 1 ? "#" + n : "") + ", %o" + n + " : i32, !llvm.ptr<1>";
+    body += "\n%o" + n + " = llvm.getelementptr %o[" + std::to_string(32 * i) +
+            "] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32\nllvm.store %r" + (count > 1 ? "#" + n : "") + ", %o" + n +
+            " : i32, !llvm.ptr<1>";
   }
   return kernelText(32, 2, body);
 }
@@ -45,17 +48,20 @@ TEST(Emulator, LoadMatrix) {
         for (int lane = 0; lane < 32; ++lane)
           for (int half = 0; half < 2; ++half) {
             int row = lane / 4, column = lane % 4 * 2 + half;
-            EXPECT_EQ(uint16_t(out[m * 32 + lane] >> 16 * half), x[m * 64 + (transpose ? column * 8 + row : row * 8 + column)])
+            EXPECT_EQ(uint16_t(out[m * 32 + lane] >> 16 * half),
+                      x[m * 64 + (transpose ? column * 8 + row : row * 8 + column)])
                 << count << (transpose ? " transposed" : "") << " matrix " << m << " lane " << lane;
           }
     }
 }
 
 TEST(Emulator, StoreMatrix) {
-  // store_matrix is the inverse of load_matrix: 4 matrices go to the upper half of the piece and are written out from there.
+  // store_matrix is the inverse of load_matrix: 4 matrices go to the upper half of the piece and are
+  // written out from there.
   for (bool transpose : {false, true}) {
     std::string flag = transpose ? " {transpose}" : "";
-    EmulatedKernel k(kernelText(32, 2, R"(
+    EmulatedKernel k(kernelText(32, 2,
+                                R"(
       %t = kernel.thread_id
       %s = kernel.shared 1024
       %p = llvm.getelementptr %b0[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<4xi32>
@@ -65,7 +71,8 @@ TEST(Emulator, StoreMatrix) {
       kernel.warp_sync
       %r:4 = kernel.load_matrix %row : i32, i32, i32, i32
       %to = llvm.getelementptr %row[512] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
-      kernel.store_matrix %to, %r#0, %r#1, %r#2, %r#3)" + flag + R"(
+      kernel.store_matrix %to, %r#0, %r#1, %r#2, %r#3)" +
+                                    flag + R"(
       kernel.warp_sync
       %w = llvm.load %to : !llvm.ptr<3> -> vector<4xi32>
       %q = llvm.getelementptr %b1[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<4xi32>
@@ -77,7 +84,8 @@ TEST(Emulator, StoreMatrix) {
     for (int m = 0; m < 4; ++m)
       for (int r = 0; r < 8; ++r)
         for (int c = 0; c < 8; ++c)
-          EXPECT_EQ(y[m * 64 + r * 8 + c], x[m * 64 + (transpose ? c * 8 + r : r * 8 + c)]) << transpose << " " << m << " " << r << " " << c;
+          EXPECT_EQ(y[m * 64 + r * 8 + c], x[m * 64 + (transpose ? c * 8 + r : r * 8 + c)])
+              << transpose << " " << m << " " << r << " " << c;
   }
 }
 
@@ -96,11 +104,14 @@ struct Element {
 };
 Element elementOf(const std::string &name) {
   if (name == "f16")
-    return {false, [](float v) { return uint32_t(floatToHalf(v)); }, [](uint32_t bits) { return double(halfToFloat(uint16_t(bits))); }};
+    return {false, [](float v) { return uint32_t(floatToHalf(v)); },
+            [](uint32_t bits) { return double(halfToFloat(uint16_t(bits))); }};
   if (name == "bf16")
-    return {false, [](float v) { return uint32_t(floatToBfloat(v)); }, [](uint32_t bits) { return double(bfloatToFloat(uint16_t(bits))); }};
+    return {false, [](float v) { return uint32_t(floatToBfloat(v)); },
+            [](uint32_t bits) { return double(bfloatToFloat(uint16_t(bits))); }};
   // tf32 keeps the upper 19 bits of an f32; the tensor cores ignore the others.
-  return {true, [](float v) { return std::bit_cast<uint32_t>(v); }, [](uint32_t bits) { return double(std::bit_cast<float>(bits & ~0x1FFFu)); }};
+  return {true, [](float v) { return std::bit_cast<uint32_t>(v); },
+          [](uint32_t bits) { return double(std::bit_cast<float>(bits & ~0x1FFFu)); }};
 }
 
 /// b0 has the fragments of A [4][32], b1 those of B [2][32], b2 is C, b3 is D [4][32].
@@ -113,26 +124,30 @@ std::string mmaKernel(Shape shape) {
   for (int operand = 0; operand < 3; ++operand)
     for (int i = 0; i < counts[operand]; ++i) {
       std::string n = names[operand] + std::to_string(i), type = types[operand];
-      body += "%p" + n + " = llvm.getelementptr %b" + std::to_string(operand) + "[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32\n%q" + n +
-              " = llvm.getelementptr %p" + n + "[" + std::to_string(32 * i) + "] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32\n%" + n + " = llvm.load %q" + n +
+      body += "%p" + n + " = llvm.getelementptr %b" + std::to_string(operand) +
+              "[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32\n%q" + n + " = llvm.getelementptr %p" + n + "[" +
+              std::to_string(32 * i) + "] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32\n%" + n + " = llvm.load %q" + n +
               " : !llvm.ptr<1> -> " + type + "\n";
       operands[operand] += (i ? ", %" : "%") + n;
     }
-  body += "%d:4 = kernel.mma " + std::string(shape.element) + " " + std::to_string(shape.k) + " (" + operands[0] + ") (" + operands[1] + ") (" + operands[2] + ")\n";
+  body += "%d:4 = kernel.mma " + std::string(shape.element) + " " + std::to_string(shape.k) + " (" + operands[0] +
+          ") (" + operands[1] + ") (" + operands[2] + ")\n";
   for (int i = 0; i < 4; ++i) {
     std::string n = std::to_string(i);
-    body += "%o" + n + " = llvm.getelementptr %b3[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32\n%w" + n + " = llvm.getelementptr %o" + n + "[" +
-            std::to_string(32 * i) + "] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32\nllvm.store %d#" + n + ", %w" + n + " : f32, !llvm.ptr<1>\n";
+    body += "%o" + n + " = llvm.getelementptr %b3[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32\n%w" + n +
+            " = llvm.getelementptr %o" + n + "[" + std::to_string(32 * i) +
+            "] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32\nllvm.store %d#" + n + ", %w" + n + " : f32, !llvm.ptr<1>\n";
   }
   return kernelText(32, 4, body);
 }
 
 struct Tile {
-  std::vector<uint32_t> a, b;      ///< bits: [16][k], [k][8]
+  std::vector<uint32_t> a, b;                     ///< bits: [16][k], [k][8]
   std::vector<float> c = std::vector<float>(128); ///< [16][8]
 };
 
-/// Distributes a tile over lanes by the tables of the PTX manual (written there as functions of groupID and threadID_in_group), runs the kernel, and gathers D.
+/// Distributes a tile over lanes by the tables of the PTX manual (written there as functions of groupID and
+/// threadID_in_group), runs the kernel, and gathers D.
 std::vector<float> runMma(EmulatedKernel &kernel, Shape shape, const Tile &tile) {
   Element element = elementOf(shape.element);
   int k = shape.k;
@@ -146,7 +161,8 @@ std::vector<float> runMma(EmulatedKernel &kernel, Shape shape, const Tile &tile)
       for (int i = 0; i < 2; ++i)
         b[i * 32 + lane] = tile.b[(inGroup + (i == 1 ? 4 : 0)) * 8 + group];
     } else {
-      // The manual counts elements a0 … a7: the row is groupID for a0 a1 a4 a5, else groupID + 8; the column is inGroup * 2 + (i & 1), + 8 from a4 on.
+      // The manual counts elements a0 … a7: the row is groupID for a0 a1 a4 a5, else groupID + 8; the column is
+      // inGroup * 2 + (i & 1), + 8 from a4 on.
       for (int i = 0; i < k / 2; ++i) {
         int row = (i & 2) ? group + 8 : group, column = inGroup * 2 + (i & 1) + (i >= 4 ? 8 : 0);
         a[i / 2 * 32 + lane] |= tile.a[row * k + column] << 16 * (i & 1);
@@ -168,8 +184,12 @@ std::vector<float> runMma(EmulatedKernel &kernel, Shape shape, const Tile &tile)
 } // namespace
 
 class EmulatorMma : public testing::TestWithParam<Shape> {};
-static std::string shapeName(const testing::TestParamInfo<Shape> &info) { return std::string(info.param.element) + "_k" + std::to_string(info.param.k); }
-INSTANTIATE_TEST_SUITE_P(Types, EmulatorMma, testing::Values(Shape{"f16", 8}, Shape{"f16", 16}, Shape{"bf16", 16}, Shape{"tf32", 8}), shapeName);
+static std::string shapeName(const testing::TestParamInfo<Shape> &info) {
+  return std::string(info.param.element) + "_k" + std::to_string(info.param.k);
+}
+INSTANTIATE_TEST_SUITE_P(Types, EmulatorMma,
+                         testing::Values(Shape{"f16", 8}, Shape{"f16", 16}, Shape{"bf16", 16}, Shape{"tf32", 8}),
+                         shapeName);
 
 TEST_P(EmulatorMma, AgreesWithDouble) {
   Shape shape = GetParam();
@@ -202,7 +222,8 @@ TEST_P(EmulatorMma, AgreesWithDouble) {
 TEST_P(EmulatorMma, PropagatesSpecials) {
   Shape shape = GetParam();
   Element element = elementOf(shape.element);
-  Tile tile{std::vector<uint32_t>(16 * shape.k, element.round(1)), std::vector<uint32_t>(8 * shape.k, element.round(1))};
+  Tile tile{std::vector<uint32_t>(16 * shape.k, element.round(1)),
+            std::vector<uint32_t>(8 * shape.k, element.round(1))};
   tile.a[0 * shape.k + 3] = element.round(INFINITY);
   tile.a[1 * shape.k + 2] = element.round(NAN);
   tile.a[2 * shape.k + 1] = element.round(INFINITY), tile.a[2 * shape.k + 5] = element.round(-INFINITY);

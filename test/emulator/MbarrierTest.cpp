@@ -1,5 +1,4 @@
-// mbarriers, set_registers, and the ring that a producer and a consumer warpgroup make of them; with planted
-// faults.
+// mbarriers, set_registers, and the ring that a producer and a consumer warpgroup make of them; with planted faults.
 #include "HopperHarness.h"
 #include <random>
 
@@ -21,23 +20,21 @@ struct Ring {
   std::string wait = "kernel.wgmma_wait 0";
 
   std::string text() const {
-    std::string s = std::to_string(stages), tiles = std::to_string(stages * 8192),
-                bars = std::to_string(16 * stages), inits = ringBarriers(stages, arrivals, arrivals);
+    std::string s = std::to_string(stages), tiles = std::to_string(stages * 8192), bars = std::to_string(16 * stages),
+                inits = ringBarriers(stages, arrivals, arrivals);
     std::string stage = ringStage(8192);
     auto chunk = [&](const char *operand, const char *buffer) {
       std::string o = operand;
       return "%f" + o + " = llvm.getelementptr " + buffer +
-             "[%n] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<4xi32>\n%to" + o +
-             " = llvm.getelementptr %t" + o + "[%m] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, vector<4xi32>\n" +
-             (copyAsync
-                  ? "kernel.copy_async %to" + o + ", %f" + o + ", 16 loc(\"fill\")\n"
-                  : "%v" + o + " = llvm.load %f" + o + " : !llvm.ptr<1> -> vector<4xi32>\nllvm.store %v" + o +
-                        ", %to" + o + " : vector<4xi32>, !llvm.ptr<3> loc(\"fill\")\n");
+             "[%n] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<4xi32>\n%to" + o + " = llvm.getelementptr %t" + o +
+             "[%m] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, vector<4xi32>\n" +
+             (copyAsync ? "kernel.copy_async %to" + o + ", %f" + o + ", 16 loc(\"fill\")\n"
+                        : "%v" + o + " = llvm.load %f" + o + " : !llvm.ptr<1> -> vector<4xi32>\nllvm.store %v" + o +
+                              ", %to" + o + " : vector<4xi32>, !llvm.ptr<3> loc(\"fill\")\n");
     };
     std::string products;
     for (int k = 0; k < 4; ++k) {
-      std::string n = std::to_string(k),
-                  before = k ? valueList("d" + std::to_string(k - 1), 32) : valueList("acc", 32),
+      std::string n = std::to_string(k), before = k ? valueList("d" + std::to_string(k - 1), 32) : valueList("acc", 32),
                   offset = "[" + std::to_string(32 * k) + "]";
       products += "%d" + n + ":32 = kernel.wgmma f16 %ta" + offset +
                   " <b128 leading 0 stride 1024 transposed false>, %tb" + offset +
@@ -47,9 +44,8 @@ struct Ring {
     std::string waited = wait.empty() ? "%e:32 = kernel.wgmma_wait 1 (" : "%e:32 = " + wait + " (";
     return kernelText(
         256, 3,
-        constants({0, 1, 128, 512, 8192}) + "%cS = llvm.mlir.constant(" + s +
-            " : i32) : i32\n%sa = kernel.shared " + tiles +
-            " {alignment = 1024 : i64}\n%sb = kernel.shared " + tiles +
+        constants({0, 1, 128, 512, 8192}) + "%cS = llvm.mlir.constant(" + s + " : i32) : i32\n%sa = kernel.shared " +
+            tiles + " {alignment = 1024 : i64}\n%sb = kernel.shared " + tiles +
             " {alignment = 1024 : i64}\n%bars = kernel.shared " + bars + " {alignment = 8 : i64}\n" + R"(
       %t = kernel.thread_id
       %zero = llvm.mlir.constant(0.0 : f32) : f32
@@ -73,9 +69,8 @@ struct Ring {
           %m = llvm.add %lm, %t : i32
           %n = llvm.add %first, %m : i32
 )" + chunk("a", "%b0") +
-            chunk("b", "%b1") + "}\n" +
-            (copyAsync ? "kernel.copy_async_commit\nkernel.copy_async_wait 0\n" : "") + fence + "\n" +
-            arriveFull + R"(
+            chunk("b", "%b1") + "}\n" + (copyAsync ? "kernel.copy_async_commit\nkernel.copy_async_wait 0\n" : "") +
+            fence + "\n" + arriveFull + R"(
         }
       } else {
         %u = llvm.sub %t, %c128 : i32
@@ -90,13 +85,12 @@ struct Ring {
             ") -> (" + typeList("f32", 32) + ") {" + stage + waitForFull + "\nkernel.wgmma_fence\n" +
             [&] {
               for (int i = 32; i-- > 0;) // iteration arguments need names of their own
-                for (std::string from = "%acc#" + std::to_string(i);
-                     products.find(from) != std::string::npos;)
+                for (std::string from = "%acc#" + std::to_string(i); products.find(from) != std::string::npos;)
                   products.replace(products.find(from), from.size(), "%acc_" + std::to_string(i));
               return products;
             }() +
-            "kernel.wgmma_commit\n" + waited + valueList("d3", 32) + ") : " + typeList("f32", 32) + "\n" +
-            arriveEmpty + "\nscf.yield " + valueList("e", 32) + " : " + typeList("f32", 32) + "\n}\n" +
+            "kernel.wgmma_commit\n" + waited + valueList("d3", 32) + ") : " + typeList("f32", 32) + "\n" + arriveEmpty +
+            "\nscf.yield " + valueList("e", 32) + " : " + typeList("f32", 32) + "\n}\n" +
             "%x:32 = kernel.wgmma_wait 0 (" + valueList("r", 32) + ") : " + typeList("f32", 32) + "\n" +
             storeSums("x", 32, 2, "%u") + "}");
   }
@@ -175,31 +169,26 @@ TEST(EmulatorMbarrierFaults, NoWait) {
 }
 
 TEST(EmulatorMbarrierFaults, MissingAsyncFence) {
-  EXPECT_NAMES(faultOf({.fence = ""}, Fault::MissingFence),
-               "error: product: kernel.wgmma: missing async_fence");
+  EXPECT_NAMES(faultOf({.fence = ""}, Fault::MissingFence), "error: product: kernel.wgmma: missing async_fence");
   EXPECT_NAMES(faultOf({.copyAsync = true, .fence = ""}, Fault::MissingFence),
                "passed no async_fence before the barrier behind");
   // A fence after the arrival is too late.
-  EXPECT_NAMES(
-      faultOf({.steps = 1, .fence = "", .arriveFull = "kernel.mbarrier_arrive %full\nkernel.async_fence"},
-              Fault::MissingFence),
-      "product");
+  EXPECT_NAMES(faultOf({.steps = 1, .fence = "", .arriveFull = "kernel.mbarrier_arrive %full\nkernel.async_fence"},
+                       Fault::MissingFence),
+               "product");
 }
 
 TEST(EmulatorMbarrierFaults, Counts) {
   EXPECT_NAMES(faultOf({.arrivals = "129"}, Fault::EndlessWait), "of whose 129 arrivals 1 are missing");
   // The phase ends before all producers have arrived.
   faultOf({.arrivals = "64"}, Fault::None);
-  EXPECT_NAMES(
-      faultOf({.arriveFull = "kernel.mbarrier_expect %full, 16 loc(\"filled\")"}, Fault::EndlessWait),
-      "arrivals 0 are missing, and 2048 bytes");
-  EXPECT_NAMES(
-      faultOf({.arriveFull = "kernel.mbarrier_expect %full, 16\nkernel.mbarrier_arrive %full loc(\"again\")"},
-              Fault::Mbarrier),
-      "more than 128 arrivals in phase 0");
-  EXPECT_NAMES(
-      faultOf({.arriveFull = "kernel.mbarrier_expect %full, 1048575 loc(\"filled\")"}, Fault::Mbarrier),
-      "filled: kernel.mbarrier_expect");
+  EXPECT_NAMES(faultOf({.arriveFull = "kernel.mbarrier_expect %full, 16 loc(\"filled\")"}, Fault::EndlessWait),
+               "arrivals 0 are missing, and 2048 bytes");
+  EXPECT_NAMES(faultOf({.arriveFull = "kernel.mbarrier_expect %full, 16\nkernel.mbarrier_arrive %full loc(\"again\")"},
+                       Fault::Mbarrier),
+               "more than 128 arrivals in phase 0");
+  EXPECT_NAMES(faultOf({.arriveFull = "kernel.mbarrier_expect %full, 1048575 loc(\"filled\")"}, Fault::Mbarrier),
+               "filled: kernel.mbarrier_expect");
 }
 
 TEST(EmulatorMbarrierFaults, Initialisation) {
@@ -212,8 +201,7 @@ TEST(EmulatorMbarrierFaults, Initialisation) {
   std::string alignment = R"(
     %s = kernel.shared 8 {alignment = 4 : i64}
     kernel.mbarrier_init %s, 32)";
-  EXPECT_NAMES(EmulatedKernel(kernelText(32, 0, alignment)).fault(Fault::Misaligned, {1}),
-               "is not aligned to 8");
+  EXPECT_NAMES(EmulatedKernel(kernelText(32, 0, alignment)).fault(Fault::Misaligned, {1}), "is not aligned to 8");
   std::string stored = constants({0}) + R"(
     %s = kernel.shared 8 {alignment = 8 : i64}
     %t = kernel.thread_id
@@ -243,8 +231,7 @@ TEST(EmulatorRegisters, MinBlocks) {
 
 TEST(EmulatorRegisters, Rules) {
   // The 256 threads start with 248 registers each.
-  EXPECT_NAMES(faultOf({.producerRegisters = "",
-                        .consumerRegisters = "kernel.set_registers 240 increase loc(\"set\")"},
+  EXPECT_NAMES(faultOf({.producerRegisters = "", .consumerRegisters = "kernel.set_registers 240 increase loc(\"set\")"},
                        Fault::Registers),
                "error: set: kernel.set_registers: wrong set_registers in test");
   auto three = [](const std::string &producer, const std::string &consumers) {
@@ -258,11 +245,10 @@ TEST(EmulatorRegisters, Rules) {
   EXPECT_NAMES(EmulatedKernel(three("kernel.set_registers 40", "kernel.set_registers 240 increase"))
                    .fault(Fault::Registers, {1}),
                "the warpgroup waits for ever for 240 registers a thread: it has 168, and the block has");
-  EXPECT_NAMES(EmulatedKernel(three("kernel.set_registers 176", "kernel.set_registers 160"))
-                   .fault(Fault::Registers, {1}),
-               "decreases to 176 registers of a thread that has 168");
   EXPECT_NAMES(
-      EmulatedKernel(three("scf.if %w { kernel.set_registers 24 loc(\"one\") }", "kernel.set_registers 160"))
-          .fault(Fault::DivergentWarp, {1}),
-      "one: kernel.set_registers: divergent warp operation");
+      EmulatedKernel(three("kernel.set_registers 176", "kernel.set_registers 160")).fault(Fault::Registers, {1}),
+      "decreases to 176 registers of a thread that has 168");
+  EXPECT_NAMES(EmulatedKernel(three("scf.if %w { kernel.set_registers 24 loc(\"one\") }", "kernel.set_registers 160"))
+                   .fault(Fault::DivergentWarp, {1}),
+               "one: kernel.set_registers: divergent warp operation");
 }

@@ -31,8 +31,7 @@ struct Gemm {
   bool transposedA = false, transposedB = false;
   HalfType type = kHalf;
   int k = 448, stages = 3;
-  std::string bytes = "32768", arrivals = "2",
-              waitForEmpty = "kernel.mbarrier_wait %empty, %flipped loc(\"empty\")",
+  std::string bytes = "32768", arrivals = "2", waitForEmpty = "kernel.mbarrier_wait %empty, %flipped loc(\"empty\")",
               waitForFull = "kernel.mbarrier_wait %full, %parity loc(\"full\")";
   std::string loadA = "", loadB = ""; ///< text that replaces the right loads
   std::string fence = "kernel.mbarrier_fence", wait = "kernel.wgmma_wait 0",
@@ -40,10 +39,9 @@ struct Gemm {
 
   std::string mapOf(int parameter, bool transposed) const {
     std::string p = std::to_string(parameter) + " : " + type.name;
-    return transposed
-               ? p + " sizes [128, " + std::to_string(k) + "] strides [256] box [64, 64] steps [1, 1] b128"
-               : p + " sizes [" + std::to_string(k) + ", 128] strides [" + std::to_string(2 * k) +
-                     "] box [64, 128] steps [1, 1] b128";
+    return transposed ? p + " sizes [128, " + std::to_string(k) + "] strides [256] box [64, 64] steps [1, 1] b128"
+                      : p + " sizes [" + std::to_string(k) + ", 128] strides [" + std::to_string(2 * k) +
+                            "] box [64, 128] steps [1, 1] b128";
   }
   static std::string load(const std::string &tile, int map, bool transposed) {
     std::string m = std::to_string(map);
@@ -64,11 +62,10 @@ struct Gemm {
     TileLayout a = {3, 8192, 1024, transposedA}, b = {3, 8192, 1024, transposedB};
     for (int step = 0; step < 4; ++step) {
       std::string n = std::to_string(step);
-      products += "%d" + n + ":64 = kernel.wgmma " + type.name + " %mine[" +
-                  std::to_string(a.plain(0, 16 * step)) + "] " + a.text() + ", %tb[" +
-                  std::to_string(b.plain(0, 16 * step)) + "] " + b.text() + " (" +
-                  (step ? valueList("d" + std::to_string(step - 1), 64) : sums) +
-                  ") : " + typeList("f32", 64) + " loc(\"product\")\n";
+      products += "%d" + n + ":64 = kernel.wgmma " + type.name + " %mine[" + std::to_string(a.plain(0, 16 * step)) +
+                  "] " + a.text() + ", %tb[" + std::to_string(b.plain(0, 16 * step)) + "] " + b.text() + " (" +
+                  (step ? valueList("d" + std::to_string(step - 1), 64) : sums) + ") : " + typeList("f32", 64) +
+                  " loc(\"product\")\n";
     }
     std::string text = constants({0, 1, 64, 127, 128, 8192}) + "%cS = llvm.mlir.constant(" + s +
                        " : i32) : i32\n%sa = kernel.shared " + tiles +
@@ -109,9 +106,8 @@ struct Gemm {
         %r:64 = scf.for %j = %lo to %steps step %one iter_args()" +
                        args + ") -> (" + typeList("f32", 64) + ") {" + ringStage(16384) +
                        "%mine = llvm.getelementptr %ta[%half] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8\n" +
-                       waitForFull + "\nkernel.wgmma_fence\n" + products +
-                       "kernel.wgmma_commit\n%e:64 = " + wait + " (" + valueList("d3", 64) +
-                       ") : " + typeList("f32", 64) + R"(
+                       waitForFull + "\nkernel.wgmma_fence\n" + products + "kernel.wgmma_commit\n%e:64 = " + wait +
+                       " (" + valueList("d3", 64) + ") : " + typeList("f32", 64) + R"(
           scf.if %isLeader { kernel.mbarrier_arrive %empty loc("emptied") }
           scf.yield )" +
                        valueList("e", 64) + " : " + typeList("f32", 64) + R"(
@@ -135,16 +131,14 @@ struct GemmData {
   std::vector<uint16_t> inA, inB;
   std::vector<float> sums;
   explicit GemmData(const Gemm &g, int blocks = 1)
-      : a(128 * ((g.k + 15) / 16 * 16)), b(a.size()), inA(128 * g.k), inB(128 * g.k),
-        sums(128 * 128 * blocks) {
+      : a(128 * ((g.k + 15) / 16 * 16)), b(a.size()), inA(128 * g.k), inB(128 * g.k), sums(128 * 128 * blocks) {
     std::mt19937 random(4);
     std::uniform_real_distribution<float> draw(-2, 2);
     int padded = (g.k + 15) / 16 * 16;
     for (int r = 0; r < 128; ++r)
       for (int i = 0; i < g.k; ++i) {
         uint16_t x = g.type.round(draw(random)), y = g.type.round(draw(random));
-        inA[g.transposedA ? i * 128 + r : r * g.k + i] = x,
-                                                    inB[g.transposedB ? i * 128 + r : r * g.k + i] = y;
+        inA[g.transposedA ? i * 128 + r : r * g.k + i] = x, inB[g.transposedB ? i * 128 + r : r * g.k + i] = y;
         a[r * padded + i] = g.type.value(x), b[i * 128 + r] = g.type.value(y);
       }
   }
@@ -179,9 +173,8 @@ TEST(EmulatorTensorMemory, Products) {
 }
 
 TEST(EmulatorTensorMemoryFaults, Phases) {
-  EXPECT_NAMES(
-      faultOf({.waitForEmpty = "kernel.mbarrier_wait %empty, %parity loc(\"empty\")"}, Fault::EndlessWait),
-      "waits at empty: kernel.mbarrier_wait");
+  EXPECT_NAMES(faultOf({.waitForEmpty = "kernel.mbarrier_wait %empty, %parity loc(\"empty\")"}, Fault::EndlessWait),
+               "waits at empty: kernel.mbarrier_wait");
   EXPECT_NAMES(faultOf({.waitForFull = ""}, Fault::UnawaitedLoad),
                "error: product: kernel.wgmma: unawaited tensor_load");
   faultOf({.waitForFull = "kernel.mbarrier_wait %full, %c0 loc(\"full\")"}, Fault::None);
@@ -194,11 +187,10 @@ TEST(EmulatorTensorMemoryFaults, TransactionCounts) {
   // The phase expects too few bytes and ends before the last ones have come.
   EXPECT_NAMES(faultOf({.bytes = "16384"}, Fault::UnawaitedLoad),
                "error: product: kernel.wgmma: unawaited tensor_load");
-  EXPECT_NAMES(
-      faultOf({.bytes = "16400"}, Fault::Mbarrier),
-      "error: load1: kernel.tensor_load: misused mbarrier in test, kernel k, block (0, 0, 0), thread 0: "
-      "16384 bytes come in phase 0 of the mbarrier of init0: kernel.mbarrier_init, which expects only 16 "
-      "more");
+  EXPECT_NAMES(faultOf({.bytes = "16400"}, Fault::Mbarrier),
+               "error: load1: kernel.tensor_load: misused mbarrier in test, kernel k, block (0, 0, 0), thread 0: "
+               "16384 bytes come in phase 0 of the mbarrier of init0: kernel.mbarrier_init, which expects only 16 "
+               "more");
   // The barrier expects no bytes.
   EXPECT_NAMES(faultOf({.bytes = "0"}, Fault::UnawaitedLoad), "product: kernel.wgmma");
   EXPECT_NAMES(faultOf({.bytes = "32784"}, Fault::EndlessWait),
@@ -217,9 +209,9 @@ TEST(EmulatorTensorMemoryFaults, InUse) {
 TEST(EmulatorTensorMemoryFaults, Barriers) {
   EXPECT_NAMES(faultOf({.fence = ""}, Fault::Mbarrier), "error: load0: kernel.tensor_load: misused mbarrier");
   // The load for B goes into the tile of A.
-  EXPECT_NAMES(faultOf({.loadB = "kernel.tensor_load %ta, %full map 1 [%k0, %c0] loc(\"twice\")\n"},
-                       Fault::UnawaitedLoad),
-               "error: twice: kernel.tensor_load");
+  EXPECT_NAMES(
+      faultOf({.loadB = "kernel.tensor_load %ta, %full map 1 [%k0, %c0] loc(\"twice\")\n"}, Fault::UnawaitedLoad),
+      "error: twice: kernel.tensor_load");
 }
 
 TEST(EmulatorTensorMemoryFaults, EndsUnderWay) {
@@ -239,10 +231,9 @@ TEST(EmulatorTensorMemoryFaults, EndsUnderWay) {
   EXPECT_NAMES(EmulatedKernel(withMaps(kernelText(32, 1, body), {map})).fault(Fault::UnawaitedLoad, {1}, x),
                "the block ends, and nobody has waited for the end of phase 0");
   std::vector<uint16_t> small(4095);
-  EXPECT_NAMES(
-      EmulatedKernel(withMaps(kernelText(32, 1, body), {map})).fault(Fault::OutOfBoundsRead, {1}, small),
-      "error: load: kernel.tensor_load: out-of-bounds read in test, kernel k, block (0, 0, 0), thread 0: "
-      "tensor map 0 is of 8192 bytes of buffer 0, which has 8190");
+  EXPECT_NAMES(EmulatedKernel(withMaps(kernelText(32, 1, body), {map})).fault(Fault::OutOfBoundsRead, {1}, small),
+               "error: load: kernel.tensor_load: out-of-bounds read in test, kernel k, block (0, 0, 0), thread 0: "
+               "tensor map 0 is of 8192 bytes of buffer 0, which has 8190");
   body.replace(body.find("1024 : i64"), 10, "512 : i64");
   EXPECT_NAMES(EmulatedKernel(withMaps(kernelText(32, 1, body), {map})).fault(Fault::Misaligned, {1}, x),
                "is not aligned to 1024");
@@ -259,9 +250,7 @@ struct Box {
   std::vector<int> lower = {}, upper = {}, offsets = {};
 
   int rank() const { return int(sizes.size()); }
-  int elementBytes() const {
-    return std::string(element) == "i16" ? 2 : std::string(element) == "f32" ? 4 : 1;
-  }
+  int elementBytes() const { return std::string(element) == "i16" ? 2 : std::string(element) == "f32" ? 4 : 1; }
   std::vector<int> strides() const { ///< bytes of all dimensions; there is a gap after every row
     std::vector<int> result = {elementBytes()};
     for (int d = 1; d < rank(); ++d)
@@ -274,10 +263,9 @@ struct Box {
     std::vector<int> outer = strides();
     outer.erase(outer.begin());
     return std::to_string(parameter) + " : " + element + " sizes [" + list(sizes) + "]" +
-           (outer.empty() ? "" : " strides [" + list(outer) + "]") + " box [" + list(box) + "] steps [" +
-           list(steps) + "] " + names[swizzle] +
-           (pixels ? " im2col " + std::to_string(pixels) + " lower [" + list(lower) + "] upper [" +
-                         list(upper) + "]"
+           (outer.empty() ? "" : " strides [" + list(outer) + "]") + " box [" + list(box) + "] steps [" + list(steps) +
+           "] " + names[swizzle] +
+           (pixels ? " im2col " + std::to_string(pixels) + " lower [" + list(lower) + "] upper [" + list(upper) + "]"
                    : std::string());
   }
   /// Returns the rows of the box as the coordinates of their first elements.
@@ -348,11 +336,9 @@ struct Box {
   std::string coordinates() const {
     std::string text;
     for (int d = 0; d < rank(); ++d)
-      text +=
-          "%at" + std::to_string(d) + " = llvm.mlir.constant(" + std::to_string(at[d]) + " : i32) : i32\n";
+      text += "%at" + std::to_string(d) + " = llvm.mlir.constant(" + std::to_string(at[d]) + " : i32) : i32\n";
     for (size_t d = 0; d < offsets.size(); ++d)
-      text += "%by" + std::to_string(d) + " = llvm.mlir.constant(" + std::to_string(offsets[d]) +
-              " : i16) : i16\n";
+      text += "%by" + std::to_string(d) + " = llvm.mlir.constant(" + std::to_string(offsets[d]) + " : i16) : i16\n";
     return text;
   }
   static std::string names(const std::string &prefix, size_t count) {
@@ -364,10 +350,9 @@ struct Box {
   /// b0 is the tensor; b1 is the box as it is laid out in shared memory.
   std::string loadText() const {
     std::string bytes = std::to_string(boxBytes()), chunks = std::to_string(boxBytes() / 16);
-    return withMaps(
-        kernelText(32, 2,
-                   constants({0, 32}) + coordinates() + "%s = kernel.shared " + bytes +
-                       " {alignment = 1024 : i64}\n" + R"(
+    return withMaps(kernelText(32, 2,
+                               constants({0, 32}) + coordinates() + "%s = kernel.shared " + bytes +
+                                   " {alignment = 1024 : i64}\n" + R"(
       %bar = kernel.shared 8 {alignment = 8 : i64}
       %t = kernel.thread_id
       %isFirst = llvm.icmp "eq" %t, %c0 : i32
@@ -378,14 +363,14 @@ struct Box {
       kernel.barrier
       scf.if %isFirst {
         kernel.mbarrier_expect %bar, )" +
-                       bytes + "\nkernel.tensor_load %s, %bar map 0 [" + names("at", at.size()) + "]" +
-                       (pixels ? " im2col [" + names("by", offsets.size()) + "]" : std::string()) + R"(
+                                   bytes + "\nkernel.tensor_load %s, %bar map 0 [" + names("at", at.size()) + "]" +
+                                   (pixels ? " im2col [" + names("by", offsets.size()) + "]" : std::string()) + R"(
       }
       kernel.mbarrier_wait %bar, %c0
       %first = arith.index_cast %t : i32 to index
       %step = arith.constant 32 : index
-      %end = arith.constant )" +
-                       chunks + R"( : index
+      %end = arith.constant )" + chunks +
+                                   R"( : index
       scf.for %j = %first to %end step %step {
         %i = arith.index_cast %j : index to i32
         %p = llvm.getelementptr %s[%i] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, vector<4xi32>
@@ -393,7 +378,7 @@ struct Box {
         %q = llvm.getelementptr %b1[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<4xi32>
         llvm.store %v, %q : vector<4xi32>, !llvm.ptr<1>
       })"),
-        {map(0)});
+                    {map(0)});
   }
   /// b0 is the box as it is laid out in shared memory; b1 is the tensor.
   std::string storeText(const std::string &fence = "kernel.async_fence",
@@ -461,8 +446,7 @@ TEST(EmulatorTensorMemory, LoadsBoxes) {
 }
 
 TEST(EmulatorTensorMemory, LoadsPixels) {
-  // The filters are 3 x 3 with padding 1, one of 3 with dilation 2 and stride 2, and one of three spatial
-  // dimensions.
+  // The filters are 3 x 3 with padding 1, one of 3 with dilation 2 and stride 2, and one of three spatial dimensions.
   for (int w : {0, 1, 2})
     for (int h : {0, 2})
       expectLoad({.sizes = {64, 7, 5, 3},
@@ -517,16 +501,14 @@ TEST(EmulatorTensorMemoryFaults, Stores) {
                "error: store: kernel.tensor_store: missing async_fence");
   EXPECT_NAMES(faultOf(box.storeText("kernel.async_fence", ""), Fault::UnawaitedStore),
                "the thread ends while 1 of its tensor_stores are under way");
-  EXPECT_NAMES(
-      faultOf(box.storeText("kernel.async_fence", "kernel.tensor_store_wait 1"), Fault::UnawaitedStore),
-      "store: kernel.tensor_store");
+  EXPECT_NAMES(faultOf(box.storeText("kernel.async_fence", "kernel.tensor_store_wait 1"), Fault::UnawaitedStore),
+               "store: kernel.tensor_store");
   EXPECT_NAMES(faultOf(box.storeText("kernel.async_fence", "kernel.tensor_store_wait 0",
                                      "llvm.store %t, %s : i32, !llvm.ptr<3> loc(\"overwrite\")"),
                        Fault::InUse),
                "error: overwrite: llvm.store: write to memory in use in test, kernel k, block (0, 0, 0), "
                "thread 0: byte 0 of piece 0 of shared memory is in use by tensor_store");
-  std::vector<std::vector<char>> buffers = {std::vector<char>(box.boxBytes()),
-                                            std::vector<char>(box.bytes())};
+  std::vector<std::vector<char>> buffers = {std::vector<char>(box.boxBytes()), std::vector<char>(box.bytes())};
   auto error = EmulatedKernel(box.storeText()).launch(0, {1}, buffers, /*readOnly=*/true);
   ASSERT_TRUE(error);
   EXPECT_NAMES(error->text(), "write to a read-only buffer");

@@ -55,8 +55,8 @@ struct Product {
     std::string types = typeB == typeA ? typeA : typeA + " by " + typeB;
     std::string body = "%t = kernel.thread_id\n%sa = kernel.shared " + std::to_string(bytesA) +
                        " {alignment = 1024 : i64}\n%sb = kernel.shared " + std::to_string(bytesB) +
-                       " {alignment = 1024 : i64}\n" + copyIn(0, "%sa", bytesA, "a") +
-                       copyIn(1, "%sb", bytesB, "b") + "kernel.async_fence\nkernel.barrier\n";
+                       " {alignment = 1024 : i64}\n" + copyIn(0, "%sa", bytesA, "a") + copyIn(1, "%sb", bytesB, "b") +
+                       "kernel.async_fence\nkernel.barrier\n";
     for (int g = 0; g < groups; ++g) {
       std::string group = std::to_string(g);
       body += "kernel.wgmma_fence\n";
@@ -64,14 +64,12 @@ struct Product {
         int at = s * 32 % k;
         std::string name = "d" + group + "_" + std::to_string(s);
         body += "%" + name + ":" + std::to_string(sums) + " = kernel.wgmma " + types + " %sa[" +
-                std::to_string(a.plain(0, at)) + "] " + a.text() + ", %sb[" + std::to_string(b.plain(0, at)) +
-                "] " + b.text() + " (" +
-                (s ? valueList("d" + group + "_" + std::to_string(s - 1), sums) : "") +
+                std::to_string(a.plain(0, at)) + "] " + a.text() + ", %sb[" + std::to_string(b.plain(0, at)) + "] " +
+                b.text() + " (" + (s ? valueList("d" + group + "_" + std::to_string(s - 1), sums) : "") +
                 ") : " + typeList("f32", sums) + "\n";
       }
       body += "kernel.wgmma_commit\n%e" + group + ":" + std::to_string(sums) + " = kernel.wgmma_wait 0 (" +
-              valueList("d" + group + "_" + std::to_string(steps - 1), sums) +
-              ") : " + typeList("f32", sums) + "\n";
+              valueList("d" + group + "_" + std::to_string(steps - 1), sums) + ") : " + typeList("f32", sums) + "\n";
     }
     body += "%out = llvm.getelementptr %b2[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32\n";
     for (int i = 0; i < sums; ++i) {
@@ -82,8 +80,7 @@ struct Product {
         total = next;
       }
       body += "%o" + n + " = llvm.getelementptr %out[" + std::to_string(128 * i) +
-              "] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32\nllvm.store " + total + ", %o" + n +
-              " : f32, !llvm.ptr<1>\n";
+              "] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32\nllvm.store " + total + ", %o" + n + " : f32, !llvm.ptr<1>\n";
     }
     return kernelText(128, 3, body);
   }
@@ -108,8 +105,7 @@ struct Data {
 /// Truncates to a multiple of 2^exponent.
 double cut(double v, int exponent) { return std::ldexp(std::trunc(std::ldexp(v, -exponent)), exponent); }
 
-/// Models one wgmma term by term, as DeepSeek-V3's report and MMA-Sim describe it
-/// (runtime/emulator/Float8.cpp).
+/// Models one wgmma term by term, as DeepSeek-V3's report and MMA-Sim describe it (runtime/emulator/Float8.cpp).
 float expectedSum(const Product &p, const uint8_t *a, const uint8_t *b, float c) {
   int largest = c == 0 ? -1000 : std::ilogb(c);
   for (int k = 0; k < 32; ++k) {
@@ -149,8 +145,7 @@ TEST_P(EmulatorWgmmaFloat8, AgreesWithItsModel) {
       if (uint8_t c = uint8_t(random()); std::isfinite(valueOf(format, c)))
         return c;
   };
-  Data data(
-      p, [&] { return code(p.typeA); }, [&] { return code(p.typeB); });
+  Data data(p, [&] { return code(p.typeA); }, [&] { return code(p.typeB); });
   data.run(p);
   for (int t = 0; t < 128; ++t)
     for (int i = 0; i < p.n / 2; ++i) {
@@ -168,23 +163,20 @@ TEST(EmulatorWgmmaFloat8, SmallIntegersAreExact) {
   // The values are 0, 1, 2, 4 and 0 to 4 with either sign. Sums below 2^13 lose nothing.
   const uint8_t powers[] = {0x00, 0x3c, 0x40, 0x44, 0xbc, 0xc0},
                 integers[] = {0x00, 0x38, 0x40, 0x44, 0x48, 0xb8, 0xc4};
-  Data data(
-      p, [&] { return powers[random() % 6]; }, [&] { return integers[random() % 7]; });
+  Data data(p, [&] { return powers[random() % 6]; }, [&] { return integers[random() % 7]; });
   data.run(p);
   for (int t = 0; t < 128; ++t)
     for (int i = 0; i < p.n / 2; ++i) {
       double sum = 0;
       for (int k = 0; k < p.k; ++k)
-        sum += valueOf("e5m2", data.a[rowOfSum(t, i) * p.k + k]) *
-               valueOf("e4m3", data.b[columnOfSum(t, i) * p.k + k]);
+        sum += valueOf("e5m2", data.a[rowOfSum(t, i) * p.k + k]) * valueOf("e4m3", data.b[columnOfSum(t, i) * p.k + k]);
       ASSERT_EQ(data.sums[i * 128 + t], sum);
     }
 }
 
 TEST(EmulatorWgmmaFloat8, InfinitiesAndNaN) {
   Product p{kPlain, kPlain, 8, 32, "e5m2", "e4m3"};
-  Data data(
-      p, [] { return uint8_t(0x3c); }, [] { return uint8_t(0x38); });
+  Data data(p, [] { return uint8_t(0x3c); }, [] { return uint8_t(0x38); });
   auto set = [&](int row, uint8_t code) { data.inA[p.a.offset(row, 5)] = code; };
   set(0, 0x7c), set(1, 0xfc), set(2, 0x7f);
   data.run(p);

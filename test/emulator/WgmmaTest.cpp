@@ -27,18 +27,18 @@ struct Product {
   std::string text() const {
     int bytesA = bytesOf(a, 64, k), bytesB = bytesOf(b, n, k), sums = n / 2;
     std::string align = " {alignment = " + std::to_string(alignment) + " : i64}\n";
-    std::string body =
-        "%t = kernel.thread_id\n%zero = llvm.mlir.constant(0.0 : f32) : f32\n%sa = kernel.shared " +
-        std::to_string(bytesOfA ? bytesOfA : bytesA) + align + "%sb = kernel.shared " +
-        std::to_string(bytesB) + align + copyIn(0, "%sa", bytesOfA ? bytesOfA : bytesA, "a") +
-        copyIn(1, "%sb", bytesB, "b") + fence + "\n" + barrier + "\n" + before + "\n" + wgmmaFence + "\n";
+    std::string body = "%t = kernel.thread_id\n%zero = llvm.mlir.constant(0.0 : f32) : f32\n%sa = kernel.shared " +
+                       std::to_string(bytesOfA ? bytesOfA : bytesA) + align + "%sb = kernel.shared " +
+                       std::to_string(bytesB) + align + copyIn(0, "%sa", bytesOfA ? bytesOfA : bytesA, "a") +
+                       copyIn(1, "%sb", bytesB, "b") + fence + "\n" + barrier + "\n" + before + "\n" + wgmmaFence +
+                       "\n";
     for (int step = 0; step < k / 16; ++step) {
       std::string name = "d" + std::to_string(step),
                   c = step ? valueList("d" + std::to_string(step - 1), sums) : repeated("%zero", sums);
       body += "%" + name + ":" + std::to_string(sums) + " = kernel.wgmma " + type.name + " %sa[" +
               std::to_string(a.plain(0, 16 * step) + shift) + "] " + a.text() + ", %sb[" +
-              std::to_string(b.plain(0, 16 * step)) + "] " + b.text() + " (" + c +
-              ") : " + typeList("f32", sums) + " loc(\"product\")\n";
+              std::to_string(b.plain(0, 16 * step)) + "] " + b.text() + " (" + c + ") : " + typeList("f32", sums) +
+              " loc(\"product\")\n";
     }
     std::string last = "d" + std::to_string(k / 16 - 1);
     body += commit + "\n" + between + "\n";
@@ -73,9 +73,7 @@ struct Data {
   }
 };
 
-void PrintTo(const Product &p, std::ostream *out) {
-  *out << p.a.text() << " " << p.b.text() << " n = " << p.n;
-}
+void PrintTo(const Product &p, std::ostream *out) { *out << p.a.text() << " " << p.b.text() << " n = " << p.n; }
 
 std::string faultOf(const Product &p, Fault fault) {
   Data data(p);
@@ -90,23 +88,22 @@ static std::string nameOfProduct(const testing::TestParamInfo<Product> &info) {
   auto part = [](const TileLayout &l) {
     return (l.transposed ? std::string("T") : std::string("K")) + std::to_string(l.swizzle);
   };
-  return part(info.param.a) + part(info.param.b) + "_n" + std::to_string(info.param.n) + "_" +
-         info.param.type.name;
+  return part(info.param.a) + part(info.param.b) + "_n" + std::to_string(info.param.n) + "_" + info.param.type.name;
 }
-INSTANTIATE_TEST_SUITE_P(
-    Layouts, EmulatorWgmma,
-    testing::Values(Product{kPlain, kPlain, 128}, Product{kPlain, kPlain, 256, 64, kBfloat},
-                    Product{kTransposed, kTransposed, 128}, Product{kTransposed, kPlain, 64, 64, kBfloat},
-                    Product{kPlain, {3, 8192, 1024, true}, 192},
-                    // The atoms of these are not adjacent.
-                    Product{{3, 0, 2048, false}, {3, 1024, 4096, true}, 96},
-                    Product{{2, 0, 512, false}, {2, 0, 1024, false}, 40, 32},
-                    Product{{2, 2048, 512, true}, {2, 512, 2048, true}, 128, 32, kBfloat},
-                    Product{{1, 0, 256, false}, {1, 0, 512, false}, 8, 16},
-                    Product{{1, 256, 2048, true}, {1, 2048, 256, true}, 48, 64},
-                    Product{{0, 128, 256, false}, {0, 1024, 128, false}, 64, 16},
-                    Product{{0, 1024, 128, true}, {0, 128, 1024, true}, 24, 64}),
-    nameOfProduct);
+INSTANTIATE_TEST_SUITE_P(Layouts, EmulatorWgmma,
+                         testing::Values(Product{kPlain, kPlain, 128}, Product{kPlain, kPlain, 256, 64, kBfloat},
+                                         Product{kTransposed, kTransposed, 128},
+                                         Product{kTransposed, kPlain, 64, 64, kBfloat},
+                                         Product{kPlain, {3, 8192, 1024, true}, 192},
+                                         // The atoms of these are not adjacent.
+                                         Product{{3, 0, 2048, false}, {3, 1024, 4096, true}, 96},
+                                         Product{{2, 0, 512, false}, {2, 0, 1024, false}, 40, 32},
+                                         Product{{2, 2048, 512, true}, {2, 512, 2048, true}, 128, 32, kBfloat},
+                                         Product{{1, 0, 256, false}, {1, 0, 512, false}, 8, 16},
+                                         Product{{1, 256, 2048, true}, {1, 2048, 256, true}, 48, 64},
+                                         Product{{0, 128, 256, false}, {0, 1024, 128, false}, 64, 16},
+                                         Product{{0, 1024, 128, true}, {0, 128, 1024, true}, 24, 64}),
+                         nameOfProduct);
 
 TEST_P(EmulatorWgmma, AgreesWithLoops) {
   const Product &p = GetParam();
@@ -126,17 +123,15 @@ TEST(EmulatorWgmmaFaults, MissingAsyncFence) {
                "error: product: kernel.wgmma: missing async_fence");
   // A fence after the barrier is too late.
   EXPECT_NAMES(
-      faultOf({.a = kPlain, .b = kPlain, .n = 64, .fence = "", .before = "kernel.async_fence"},
-              Fault::MissingFence),
+      faultOf({.a = kPlain, .b = kPlain, .n = 64, .fence = "", .before = "kernel.async_fence"}, Fault::MissingFence),
       "wrote byte 0 of piece 0 of shared memory and passed no async_fence before the barrier behind");
   EXPECT_NAMES(faultOf({.a = kPlain, .b = kPlain, .n = 64, .barrier = ""}, Fault::Race), "read of byte");
 }
 
 TEST(EmulatorWgmmaFaults, Descriptors) {
   // The tile of A is larger than its piece.
-  EXPECT_NAMES(
-      faultOf({.a = {3, 0, 2048, false}, .b = kPlain, .n = 64, .bytesOfA = 8192}, Fault::OutOfBoundsRead),
-      "16 bytes at byte 8192 of piece 0 of shared memory, which has 8192");
+  EXPECT_NAMES(faultOf({.a = {3, 0, 2048, false}, .b = kPlain, .n = 64, .bytesOfA = 8192}, Fault::OutOfBoundsRead),
+               "16 bytes at byte 8192 of piece 0 of shared memory, which has 8192");
   EXPECT_NAMES(faultOf({.a = kPlain, .b = kPlain, .n = 64, .shift = 1024}, Fault::OutOfBoundsRead),
                "of piece 0 of shared memory, which has 8192");
   EXPECT_NAMES(faultOf({.a = kPlain, .b = kPlain, .n = 64, .shift = 8}, Fault::Misaligned),
@@ -171,9 +166,9 @@ TEST(EmulatorWgmmaFaults, WrittenWhileRead) {
   EXPECT_NAMES(faultOf({.a = kPlain, .b = kPlain, .n = 64, .between = copy}, Fault::InUse),
                "of shared memory is in use by wgmma");
   // The group that the second wait leaves under way still reads the tile.
-  EXPECT_NAMES(faultOf({.a = kPlain, .b = kPlain, .n = 64, .between = "kernel.wgmma_wait 1 ()\n" + store},
-                       Fault::InUse),
-               "in use by wgmma");
+  EXPECT_NAMES(
+      faultOf({.a = kPlain, .b = kPlain, .n = 64, .between = "kernel.wgmma_wait 1 ()\n" + store}, Fault::InUse),
+      "in use by wgmma");
 }
 
 TEST(EmulatorWgmmaFaults, Unawaited) {

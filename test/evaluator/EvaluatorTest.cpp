@@ -4,9 +4,9 @@
 #include "compiler/Evaluator/Philox.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Train/IR/Train.h"
-#include "llvm/ADT/APFloat.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/APFloat.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
@@ -42,7 +42,8 @@ TEST_F(EvaluatorTest, EveryGraphOpHasAModel) {
   EXPECT_GT(count, 80u);
 }
 
-/// Compares roundTo with APFloat's conversion on random bit patterns of doubles near each format's range and on midpoints.
+/// Compares roundTo with APFloat's conversion on random bit patterns of doubles near each format's range
+/// and on midpoints.
 TEST_F(EvaluatorTest, FloatRoundingEqualsAPFloat) {
   std::mt19937_64 random(1);
   for (FloatType type : {FloatType(Float16Type::get(&context)), FloatType(BFloat16Type::get(&context)),
@@ -104,8 +105,8 @@ TEST_F(EvaluatorTest, PhiloxKnownAnswers) {
          0x5001e420, 0x24126ea1);
 }
 
-/// Compares the blocked GEMM with three loops for sizes around its block sizes. The numbers are integers, so that sums are exact in any
-/// order.
+/// Compares the blocked GEMM with three loops for sizes around its block sizes. The numbers are integers, so that sums
+/// are exact in any order.
 TEST_F(EvaluatorTest, GemmEqualsThreeLoops) {
   std::mt19937 random(2);
   for (int64_t m : {1, 3, 4, 9})
@@ -124,7 +125,8 @@ TEST_F(EvaluatorTest, GemmEqualsThreeLoops) {
       }
 }
 
-/// Reads see the state from before the entry, and assignments take effect together. An entry that fails changes nothing.
+/// Reads see the state from before the entry, and assignments take effect together. An entry that fails
+/// changes nothing.
 TEST_F(EvaluatorTest, StateIsFunctionalWithinAnEntry) {
   auto module = parse(R"(
     train.variable @a parameter : tensor<f32> = dense<1.0> : tensor<f32>
@@ -170,7 +172,8 @@ TEST_F(EvaluatorTest, StateIsFunctionalWithinAnEntry) {
   EXPECT_EQ(message, "entry @fails takes 1 inputs, not 0");
 }
 
-/// This is a step before the optimizer passes: gradients are handed out, and the seed is 1. An observer sees a dispatch as one op.
+/// This is a step before the optimizer passes: gradients are handed out, and the seed is 1. An observer sees a
+/// dispatch as one op.
 TEST_F(EvaluatorTest, StepsDispatchesAndObservers) {
   auto module = parse(R"(
     train.variable @w parameter : tensor<2xf32> = dense<[3.0, 4.0]> : tensor<2xf32>
@@ -200,7 +203,8 @@ TEST_F(EvaluatorTest, StepsDispatchesAndObservers) {
   ASSERT_TRUE(succeeded(evaluator.run("main", x, results)));
   EXPECT_EQ(results[0].values[0], 11);
   EXPECT_EQ(evaluator.gradients().lookup("w").values, (std::vector<double>{1, 2}));
-  EXPECT_EQ(seen, (std::vector<std::string>{"train.read", "kernel.dispatch", "train.seed", "graph.mul", "train.update"}));
+  EXPECT_EQ(seen,
+            (std::vector<std::string>{"train.read", "kernel.dispatch", "train.seed", "graph.mul", "train.update"}));
 }
 
 /// Exact mode does not round: 1 + 2^-40 survives a cast through f16.
@@ -255,8 +259,8 @@ TEST_F(EvaluatorTest, RandomInitialValuesHaveTheirMoments) {
       sum += v;
     for (double v : values)
       squares += (v - sum / values.size()) * (v - sum / values.size());
-    // The bounds are five standard errors of 10,000 samples: sigma/100 for the mean, about sigma/141 for the deviation (less for the
-    // uniform).
+    // The bounds are five standard errors of 10,000 samples: sigma/100 for the mean, about sigma/141 for the deviation
+    // (less for the uniform).
     EXPECT_NEAR(sum / values.size(), mean, 5 * deviation / 100);
     EXPECT_NEAR(std::sqrt(squares / values.size()), deviation, 5 * deviation / 141);
   }

@@ -13,8 +13,7 @@ using namespace mpc::test;
 namespace {
 using Values = std::vector<double>;
 
-TrainedTensor byName(const std::string &name, std::vector<int64_t> shape, Values values,
-                     bool required = true) {
+TrainedTensor byName(const std::string &name, std::vector<int64_t> shape, Values values, bool required = true) {
   return {name, "", -1, required, name, MPC_F32, std::move(shape), [values] { return values; }};
 }
 TrainedTensor atNode(const std::string &variable, const std::string &node, int64_t input, Values values,
@@ -37,7 +36,8 @@ protected:
 
   /// Exports to `output` and returns the exported model.
   onnx::ModelProto exported(const ModelBuilder &model, const std::vector<TrainedTensor> &tensors,
-                            const std::string &output = "out.onnx", int64_t maxBytes = INT_MAX, Inference form = Inference::Set) {
+                            const std::string &output = "out.onnx", int64_t maxBytes = INT_MAX,
+                            Inference form = Inference::Set) {
     write(path(), model.bytes());
     ExportError error;
     result = {};
@@ -97,7 +97,8 @@ TEST_F(Exporter, RoundsToTheTypeOfEachInitializer) {
   m.tensor("half", {2}, onnx::TensorProto::FLOAT16)->set_raw_data(std::string(4, '\0'));
   m.tensor("bfloat", {2}, onnx::TensorProto::BFLOAT16)->set_raw_data(std::string(4, '\0'));
   m.tensor("wide", {2}, onnx::TensorProto::DOUBLE)->add_double_data(0);
-  // 1 + 2^-11 and 1 + 1.5 * 2^-10 are halfway between f16 numbers, and 1 + 2^-8 between bf16 numbers. Each rounds to even.
+  // 1 + 2^-11 and 1 + 1.5 * 2^-10 are halfway between f16 numbers, and 1 + 2^-8 between bf16 numbers.
+  // Each rounds to even.
   onnx::ModelProto out =
       exported(m, {byName("half", {2}, {1 + 0x1p-11, 1 + 0x1.8p-10}), byName("bfloat", {2}, {1 + 0x1p-8, -2}),
                    byName("wide", {2}, {0.1, 1 + 0x1p-50})});
@@ -116,8 +117,7 @@ TEST_F(Exporter, ParametersThatAreInputsBecomeInitializers) {
 }
 
 TEST_F(Exporter, SharedStatisticsPart) {
-  onnx::ModelProto out =
-      exported(sharedMean(), {byName("mean", {2}, {1, 2}), atNode("mean@y2", "y2", 3, {3, 4})});
+  onnx::ModelProto out = exported(sharedMean(), {byName("mean", {2}, {1, 2}), atNode("mean@y2", "y2", 3, {3, 4})});
   EXPECT_EQ(values(initializer(out, "mean")), (std::vector<float>{1, 2}));
   EXPECT_EQ(node(out, "y1").input(3), "mean");
   EXPECT_EQ(node(out, "y2").input(3), "mean@y2");
@@ -166,8 +166,7 @@ TEST_F(Exporter, WhatHasNoPlaceIsRefused) {
             "model.onnx: has no initializer or input 'missing', which the program trained");
   EXPECT_EQ(refusal(m, {byName("mean", {1}, {1})}),
             "model.onnx: initializer 'mean' has another shape in the checkpoint");
-  EXPECT_EQ(refusal(m, {byName("axes", {2}, {1, 2})}),
-            "model.onnx: initializer 'axes' is not of a float type");
+  EXPECT_EQ(refusal(m, {byName("axes", {2}, {1, 2})}), "model.onnx: initializer 'axes' is not of a float type");
   EXPECT_EQ(refusal(m, {byName("other", {2}, {1, 2}, /*required=*/false)}),
             "model.onnx: has no initializer that the checkpoint names");
   EXPECT_EQ(refusal(m, {mean, atNode("mean@f", "", 3, {1, 2})}),
@@ -207,7 +206,8 @@ TEST_F(Exporter, NamesThatCannotBeToldApartAreRefused) {
 
 TEST_F(Exporter, WhatIsNoModelIsRefused) {
   ExportError error;
-  EXPECT_FALSE(exportOnnx(context, path("nowhere.onnx"), path("out.onnx"), std::nullopt, Inference::Set, result, error));
+  EXPECT_FALSE(
+      exportOnnx(context, path("nowhere.onnx"), path("out.onnx"), std::nullopt, Inference::Set, result, error));
   EXPECT_EQ(error.where, path("nowhere.onnx"));
   write(path("text.onnx"), "no model");
   EXPECT_FALSE(exportOnnx(context, path("text.onnx"), path("out.onnx"), std::nullopt, Inference::Set, result, error));
@@ -281,12 +281,16 @@ TEST_F(Exporter, LargeModelsGetADataFile) {
             "model.onnx: is too large for an ONNX file, without its initializers");
 }
 
-/// Before IR version 4 every initializer is an input too: both are removed when nothing reads them. So are the declared types of removed values; others
-/// stay.
+/// Before IR version 4 every initializer is an input too: both are removed when nothing reads them. So are the declared
+/// types of removed values; others stay.
 TEST_F(Exporter, InferenceFormTakesAwayWhatNobodyReads) {
   ModelBuilder m(13);
   m.model.set_ir_version(3);
-  m.input("x", {int64_t(4), int64_t(2)}).input("ratio", {}).input("mode", {}, onnx::TensorProto::BOOL).input("w", {int64_t(2), int64_t(2)}).output("y");
+  m.input("x", {int64_t(4), int64_t(2)})
+      .input("ratio", {})
+      .input("mode", {}, onnx::TensorProto::BOOL)
+      .input("w", {int64_t(2), int64_t(2)})
+      .output("y");
   m.scalar("ratio", 0.5).weight("w", {2, 2});
   m.tensor("mode", {}, onnx::TensorProto::BOOL)->set_raw_data(std::string(1, 1));
   m.node("Dropout", {"x", "ratio", "mode"}, {"d"});
@@ -320,7 +324,11 @@ TEST_F(Exporter, InferenceFormTakesAwayWhatNobodyReads) {
 TEST_F(Exporter, NormsAreFoldedBehindAnExpandedBias) {
   ModelBuilder m(15);
   m.input("x", {int64_t(1), int64_t(1), int64_t(2), int64_t(2)}).output("y");
-  m.weight("w", {2, 1, 1, 1}).floats("s", {2}, {1, 2}).floats("b", {2}, {5, 6}).floats("mean", {2}, {1, 2}).floats("var", {2}, {1, 1});
+  m.weight("w", {2, 1, 1, 1})
+      .floats("s", {2}, {1, 2})
+      .floats("b", {2}, {5, 6})
+      .floats("mean", {2}, {1, 2})
+      .floats("var", {2}, {1, 1});
   m.floats("zero", {}, {0}).ints("channels", {2});
   m.node("CastLike", {"zero", "w"}, {"like"});
   m.node("Expand", {"like", "channels"}, {"bias"});
@@ -337,7 +345,11 @@ TEST_F(Exporter, NormsAreFoldedBehindAnExpandedBias) {
 TEST_F(Exporter, NormsThatCannotBeFolded) {
   ModelBuilder m(15);
   m.input("x", {int64_t(4), int64_t(2)}).input("given", {int64_t(2)}).output("y").output("h").output("z");
-  m.weight("w", {2, 2}).floats("s", {2}, {1, 1}).floats("b", {2}, {0, 0}).floats("mean", {2}, {0, 0}).floats("var", {2}, {1, 1});
+  m.weight("w", {2, 2})
+      .floats("s", {2}, {1, 1})
+      .floats("b", {2}, {0, 0})
+      .floats("mean", {2}, {0, 0})
+      .floats("var", {2}, {1, 1});
   m.node("Gemm", {"x", "w"}, {"h"});
   m.node("BatchNormalization", {"h", "s", "b", "mean", "var"}, {"y"});
   m.node("Gemm", {"y", "w"}, {"i"});

@@ -17,7 +17,7 @@ Case binary(std::string name, Input a, Input b) {
 void test::addBinaryCases(std::vector<Case> &cases) {
   // The shapes are equal, or one is broadcast in leading, inner or all dimensions, or each is broadcast in a
   // different dimension.
-  const std::pair<Shape, Shape> shapes[] = {{{2, 3}, {2, 3}}, {{2, 3}, {3}},    {{1, 3}, {2, 1}},
+  const std::pair<Shape, Shape> shapes[] = {{{2, 3}, {2, 3}}, {{2, 3}, {3}},       {{1, 3}, {2, 1}},
                                             {{}, {2, 2}},     {{2, 1, 3}, {4, 1}}, {{2, 3}, {1, 1, 1}}};
   for (const auto &[a, b] : shapes) {
     cases.push_back(binary<AddOp>("add", uniform(a), uniform(b)));
@@ -29,7 +29,8 @@ void test::addBinaryCases(std::vector<Case> &cases) {
     cases.push_back(binary<MaxOp>("max", distinct(a), distinct(b, 0.03)));
     // a is at least 0.02 away from multiples of b, where mod jumps.
     for (bool fmod : {false, true})
-      cases.push_back({fmod ? "mod: fmod" : "mod", {distinct(a, 0.02), numbers({}, {fmod ? 0.1 : -0.1})},
+      cases.push_back({fmod ? "mod: fmod" : "mod",
+                       {distinct(a, 0.02), numbers({}, {fmod ? 0.1 : -0.1})},
                        [=](OpBuilder &b, Location loc, ValueRange v) {
                          return ModOp::create(b, loc, v[0], v[1], fmod).getOperation();
                        }});
@@ -38,7 +39,8 @@ void test::addBinaryCases(std::vector<Case> &cases) {
   cases.push_back(binary<PowOp>("pow: zero base", numbers({3}, {0, 0, 0}), frozen(numbers({3}, {2, 0, 3}))));
   cases.push_back(binary<PowOp>("pow: exponents of zero", frozen(numbers({3}, {0, 0, 0})), uniform({3}, 1, 3)));
   for (double exponent : {2.0, 3.0, 0.5, -1.0, 1.0, 0.0, 4.0})
-    cases.push_back({"pow: constant " + std::to_string(exponent), {uniform({2, 3}, 0.4, 2)},
+    cases.push_back({"pow: constant " + std::to_string(exponent),
+                     {uniform({2, 3}, 0.4, 2)},
                      [=](OpBuilder &b, Location loc, ValueRange v) {
                        return PowOp::create(b, loc, v[0], scalar(b, loc, elementOf(v[0]), exponent)).getOperation();
                      }});

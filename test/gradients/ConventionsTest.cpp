@@ -41,17 +41,20 @@ TEST(GradientConventions, ReluIsZeroAtZero) {
 }
 
 TEST(GradientConventions, ClipIsZeroAtItsBounds) {
-  Case c{"clip", {numbers({5}, {-1.5, -1, 0, 2, 2.5})}, [](OpBuilder &b, Location loc, ValueRange v) {
-           return ClipOp::create(b, loc, v[0].getType(), v[0], b.getF64FloatAttr(-1), b.getF64FloatAttr(2)).getOperation();
-         }};
+  Case c{
+      "clip", {numbers({5}, {-1.5, -1, 0, 2, 2.5})}, [](OpBuilder &b, Location loc, ValueRange v) {
+        return ClipOp::create(b, loc, v[0].getType(), v[0], b.getF64FloatAttr(-1), b.getF64FloatAttr(2)).getOperation();
+      }};
   EXPECT_EQ(gradientsOf(c, f64())[0], (Values{0, 0, 1, 0, 0}));
 }
 
 TEST(GradientConventions, ClipIsConstantWhereItsBoundsCross) {
   for (auto [low, high] : {std::pair(2.0, -1.0), std::pair(0.0, -double(INFINITY)), std::pair(double(INFINITY), 1.0)}) {
-    Case c{"clip", {numbers({4}, {-1.5, 0, 1, 2.5})}, [low = low, high = high](OpBuilder &b, Location loc, ValueRange v) {
-             return ClipOp::create(b, loc, v[0].getType(), v[0], b.getF64FloatAttr(low), b.getF64FloatAttr(high)).getOperation();
-           }};
+    Case c{
+        "clip", {numbers({4}, {-1.5, 0, 1, 2.5})}, [low = low, high = high](OpBuilder &b, Location loc, ValueRange v) {
+          return ClipOp::create(b, loc, v[0].getType(), v[0], b.getF64FloatAttr(low), b.getF64FloatAttr(high))
+              .getOperation();
+        }};
     EXPECT_EQ(gradientsOf(c, f64())[0], (Values{0, 0, 0, 0})) << low << " " << high;
   }
 }
@@ -98,13 +101,15 @@ TEST(GradientConventions, TiesOfReduceMaxShareEqually) {
 /// The gradient of a window goes to the first of equal maxima: max_pool does not divide it among them.
 TEST(GradientConventions, TiesOfMaxPoolGoToTheFirst) {
   Case c{"max_pool", {numbers({1, 1, 4}, {2, 2, 5, 5})}, [](OpBuilder &b, Location loc, ValueRange v) {
-           return MaxPoolOp::create(b, loc, v[0], Shape{2}, Shape{2}, Shape{1}, Shape{0}, Shape{0}, Layout::ChannelsFirst)
+           return MaxPoolOp::create(b, loc, v[0], Shape{2}, Shape{2}, Shape{1}, Shape{0}, Shape{0},
+                                    Layout::ChannelsFirst)
                .getOperation();
          }};
   EXPECT_EQ(gradientsOf(c, f64())[0], (Values{1, 0, 1, 0}));
 }
 
-/// The gradient of a broadcast exponent is a sum. Elements that have no derivative with respect to it must not make the sum NaN.
+/// The gradient of a broadcast exponent is a sum. Elements that have no derivative with respect to it must not
+/// make the sum NaN.
 TEST(GradientConventions, PowDoesNotPoisonASharedExponent) {
   Case c{"pow", {numbers({4}, {-2, 0, 1, 2}), numbers({}, {2})}, [](OpBuilder &b, Location loc, ValueRange v) {
            return PowOp::create(b, loc, v[0], v[1]).getOperation();
@@ -114,9 +119,11 @@ TEST(GradientConventions, PowDoesNotPoisonASharedExponent) {
   EXPECT_DOUBLE_EQ(gradients[1][0], 4 * std::log(2.0));
 }
 
-/// If all samples are ignored, the mean is 0/0 = NaN in the forward pass (as in torch), but no gradient reaches the logits.
+/// If all samples are ignored, the mean is 0/0 = NaN in the forward pass (as in torch), but no gradient
+/// reaches the logits.
 TEST(GradientConventions, AllSamplesIgnoredGiveZeroGradient) {
-  Case c{"softmax_cross_entropy", {uniform({2, 3}), integers({2}, {-100, -100})},
+  Case c{"softmax_cross_entropy",
+         {uniform({2, 3}), integers({2}, {-100, -100})},
          [](OpBuilder &b, Location loc, ValueRange v) {
            return SoftmaxCrossEntropyOp::create(b, loc, v[0], v[1], Value(),
                                                 LossReductionAttr::get(b.getContext(), LossReduction::mean),
@@ -134,17 +141,18 @@ TEST(GradientLowPrecision, MeanOverMoreElementsThanF16CanCount) {
   EXPECT_EQ(gradientsOf(c, f16(), EvalMode::Rounded)[0][0], 0x1p-17);
 }
 
-/// The gradient of a broadcast bias is a sum of f16 cotangents, which is computed in fp32 and rounded once. A sum in f16 would stop at
-/// 2048, since 2048 + 1 is no f16 number.
+/// The gradient of a broadcast bias is a sum of f16 cotangents, which is computed in fp32 and rounded once. A sum in
+/// f16 would stop at 2048, since 2048 + 1 is no f16 number.
 TEST(GradientLowPrecision, BroadcastSumsInFp32) {
-  Case c{"add", {numbers({4096, 1}, Values(4096, 0.0)), numbers({1}, {0})}, [](OpBuilder &b, Location loc, ValueRange v) {
-           return AddOp::create(b, loc, v[0], v[1]).getOperation();
-         }};
+  Case c{"add",
+         {numbers({4096, 1}, Values(4096, 0.0)), numbers({1}, {0})},
+         [](OpBuilder &b, Location loc, ValueRange v) { return AddOp::create(b, loc, v[0], v[1]).getOperation(); }};
   EXPECT_EQ(gradientsOf(c, f16(), EvalMode::Rounded)[1][0], 4096);
 }
 
-/// Formulas of several steps round to f16 once: the result equals the f64 formula on the f16 input, rounded. Rounding the steps in
-/// between to fp32 moves a result over a rounding boundary for about 2^-11 of the inputs, but for none of these.
+/// Formulas of several steps round to f16 once: the result equals the f64 formula on the f16 input, rounded.
+/// Rounding the steps in between to fp32 moves a result over a rounding boundary for about 2^-11 of the inputs, but
+/// for none of these.
 TEST(GradientLowPrecision, GeluRoundsOnce) {
   Case c{"gelu", {uniform({64}, -3, 3)}, [](OpBuilder &b, Location loc, ValueRange v) {
            return GeluOp::create(b, loc, v[0]).getOperation();
@@ -172,7 +180,8 @@ TEST(GradientLowPrecision, TanhAndSigmoidUseTheResult) {
 
 TEST(NoGradient, BatchNormStatisticsReportWhatToDo) {
   Case c{"bn", {uniform({4, 2}), stat(uniform({2})), stat(uniform({2}))}, [](OpBuilder &b, Location loc, ValueRange v) {
-           return BatchNormOp::create(b, loc, v[0], v[1], v[2], b.getF64FloatAttr(1e-5), b.getI64IntegerAttr(1)).getOperation();
+           return BatchNormOp::create(b, loc, v[0], v[1], v[2], b.getF64FloatAttr(1e-5), b.getI64IntegerAttr(1))
+               .getOperation();
          }};
   std::vector<std::string> messages;
   ScopedDiagnosticHandler handler(&testContext(), [&](Diagnostic &d) {
@@ -181,8 +190,9 @@ TEST(NoGradient, BatchNormStatisticsReportWhatToDo) {
       messages.push_back(note.str());
   });
   EXPECT_TRUE(failed(buildCase(c, f64(), [](unsigned) { return true; })));
-  EXPECT_EQ(messages, (std::vector<std::string>{"'graph.batch_norm' has no gradient through its batch mean and variance",
-                                                "hint: use its first output only on the path to the loss"}));
+  EXPECT_EQ(messages,
+            (std::vector<std::string>{"'graph.batch_norm' has no gradient through its batch mean and variance",
+                                      "hint: use its first output only on the path to the loss"}));
 }
 
 TEST(NoGradient, SecondDerivativesOfBatchNormStateAReason) {

@@ -1,7 +1,7 @@
 //===- FactsTest.cpp - what ops state about themselves, against the evaluator ------===//
 //
-// The tests take the ops of all gradient cases and those of their gradients, with the operands that they had, and compare what an op states through the interfaces
-// of dialects/Interfaces with what it computes.
+// The tests take the ops of all gradient cases and those of their gradients, with the operands that they had, and
+// compare what an op states through the interfaces of dialects/Interfaces with what it computes.
 //
 //===----------------------------------------------------------------------===//
 #include "GradientCase.h"
@@ -31,7 +31,8 @@ bool near(double a, double b) { return same(a, b) || std::abs(a - b) <= 1e-9 * s
 
 //===-- Elements -----------------------------------------------------------------------===//
 
-/// Where the elements of all operands come in the opposite order, so do those of an elementwise op's result, unless the op draws numbers.
+/// Where the elements of all operands come in the opposite order, so do those of an elementwise op's result, unless the
+/// op draws numbers.
 TEST(Facts, ElementwiseResultsDependOnNoPosition) {
   std::set<std::string> drawing, changed;
   forEachOpRun([&](Operation *op, ArrayRef<HostTensor> operands) {
@@ -61,7 +62,8 @@ TEST(Facts, RearrangementsKeepTheElements) {
     HostTensor result = evaluate(op, operands)[0];
     if (result.values.empty())
       return;
-    EXPECT_EQ(std::set<double>(result.values.begin(), result.values.end()), std::set<double>(operands[0].values.begin(), operands[0].values.end()));
+    EXPECT_EQ(std::set<double>(result.values.begin(), result.values.end()),
+              std::set<double>(operands[0].values.begin(), operands[0].values.end()));
   });
   EXPECT_EQ(kinds.size(), 3u) << "views, permutations and broadcasts";
 }
@@ -134,7 +136,8 @@ TEST(Facts, ReductionsCombineAsTheyState) {
     if (!reduction)
       return;
     seen.insert(op->getName().getStringRef().str());
-    std::vector<double> result = evaluate(op, operands)[0].values, expected = folded(reduction, operands[0], reduction.getAxes());
+    std::vector<double> result = evaluate(op, operands)[0].values,
+                        expected = folded(reduction, operands[0], reduction.getAxes());
     EXPECT_TRUE(std::equal(result.begin(), result.end(), expected.begin(), expected.end(), near));
 
     // The same reduction over the last dimension alone.
@@ -144,7 +147,9 @@ TEST(Facts, ReductionsCombineAsTheyState) {
     Block block;
     OpBuilder builder(op->getContext());
     builder.setInsertionPointToEnd(&block); // not atBlockEnd, which asks the block's region for the context
-    Operation *made = reduction.over(builder, block.addArgument(operands[0].type(), op->getLoc()), {last}, /*keepdims=*/true).getDefiningOp();
+    Operation *made =
+        reduction.over(builder, block.addArgument(operands[0].type(), op->getLoc()), {last}, /*keepdims=*/true)
+            .getDefiningOp();
     EXPECT_EQ(made->getName(), op->getName());
     EXPECT_TRUE(cast<ReductionOpInterface>(made).getKeepdims());
     result = evaluate(made, operands)[0].values;
@@ -156,7 +161,9 @@ TEST(Facts, ReductionsCombineAsTheyState) {
 
 TEST(Facts, IdentitiesOfIntegersAreTheBoundsOfTheirTypes) {
   MLIRContext *context = &testContext();
-  auto number = [&](Combiner combiner, unsigned width, IntegerType::SignednessSemantics sign) { return numberOf(identityOf(combiner, IntegerType::get(context, width, sign))); };
+  auto number = [&](Combiner combiner, unsigned width, IntegerType::SignednessSemantics sign) {
+    return numberOf(identityOf(combiner, IntegerType::get(context, width, sign)));
+  };
   EXPECT_EQ(number(Combiner::Max, 8, IntegerType::Signless), -128);
   EXPECT_EQ(number(Combiner::Min, 8, IntegerType::Signless), 127);
   EXPECT_EQ(number(Combiner::Max, 8, IntegerType::Unsigned), 0);
@@ -202,15 +209,20 @@ TEST(Facts, ContractionsAreTheirMatrixProducts) {
       return;
     seen.insert(op->getName().getStringRef().str());
     MatrixProduct product = contraction.getProduct();
-    auto extents = [](const MatrixProduct::Coordinates &coordinates) { return llvm::map_to_vector(coordinates, [](const auto &c) { return c.extent; }); };
+    auto extents = [](const MatrixProduct::Coordinates &coordinates) {
+      return llvm::map_to_vector(coordinates, [](const auto &c) { return c.extent; });
+    };
     ASSERT_EQ(Order(extents(product.atA)), shapeOf(product.a));
     ASSERT_EQ(Order(extents(product.atB)), shapeOf(product.b));
     ASSERT_EQ(Order(extents(product.atC)), shapeOf(op->getResult(0)));
-    const HostTensor &a = operands[product.a == op->getOperand(0) ? 0 : 1], &b = operands[product.b == op->getOperand(1) ? 1 : 0];
+    const HostTensor &a = operands[product.a == op->getOperand(0) ? 0 : 1],
+                     &b = operands[product.b == op->getOperand(1) ? 1 : 0];
     HostTensor result = evaluate(op, operands)[0];
     std::vector<int> stored(result.values.size(), 0);
     auto extent = [&](MatrixProduct::Axis axis) { return llvm::product_of(product.digits[unsigned(axis)]); };
-    auto set = [&](Indices &digits, MatrixProduct::Axis axis, int64_t number) { digits[unsigned(axis)] = digitsOf(number, product.digits[unsigned(axis)]); };
+    auto set = [&](Indices &digits, MatrixProduct::Axis axis, int64_t number) {
+      digits[unsigned(axis)] = digitsOf(number, product.digits[unsigned(axis)]);
+    };
     using Axis = MatrixProduct::Axis;
     Indices digits;
     for (int64_t z = 0; z < extent(Axis::Z); ++z)
@@ -229,9 +241,11 @@ TEST(Facts, ContractionsAreTheirMatrixProducts) {
           ++stored[*at];
           ASSERT_TRUE(near(result.values[*at], sum)) << "element " << *at;
         }
-    EXPECT_TRUE(llvm::all_of(stored, [](int times) { return times == 1; })) << "an element is stored twice, or not at all";
+    EXPECT_TRUE(llvm::all_of(stored, [](int times) { return times == 1; }))
+        << "an element is stored twice, or not at all";
   });
-  EXPECT_EQ(seen, (std::set<std::string>{"graph.conv", "graph.conv_input_grad", "graph.conv_weight_grad", "graph.matmul"}));
+  EXPECT_EQ(seen,
+            (std::set<std::string>{"graph.conv", "graph.conv_input_grad", "graph.conv_weight_grad", "graph.matmul"}));
 }
 
 /// A bias has one number for each column of the second operand.
@@ -244,7 +258,9 @@ TEST(Facts, BiasesBelongToColumns) {
       return;
     biased.insert(op->getName().getStringRef().str());
     OpOperand &columns = op->getOpOperand(1);
-    auto leadsThere = [&](int64_t d) { return cast<IndexingOpInterface>(op).followingDim(columns, op->getResult(0), d) == dim; };
+    auto leadsThere = [&](int64_t d) {
+      return cast<IndexingOpInterface>(op).followingDim(columns, op->getResult(0), d) == dim;
+    };
     EXPECT_TRUE(llvm::any_of(llvm::seq<int64_t>(typeOf(columns.get()).getRank()), leadsThere));
   });
   EXPECT_EQ(biased, (std::set<std::string>{"graph.conv", "graph.matmul"}));
@@ -327,7 +343,8 @@ void checkOrder(IndexingOpInterface op, ArrayRef<HostTensor> operands, Order ord
     if (auto argMax = dyn_cast<ArgMaxOp>(op.getOperation()); argMax && !argMax.getKeepdims())
       expected = withoutAxes(x, {int64_t(argMax.getAxis())}, order);
     ASSERT_EQ(y.type(), expected.type()) << "of result " << v.getResultNumber();
-    EXPECT_TRUE(std::equal(y.values.begin(), y.values.end(), expected.values.begin(), near)) << "result " << v.getResultNumber();
+    EXPECT_TRUE(std::equal(y.values.begin(), y.values.end(), expected.values.begin(), near))
+        << "result " << v.getResultNumber();
   }
 }
 
@@ -341,15 +358,39 @@ TEST(Facts, PermutedOpsComputeTheSame) {
     int64_t rank = std::max(typeOf(op->getOperand(0)).getRank(), typeOf(op->getResult(0)).getRank());
     if (rank < 2)
       return;
-    SmallVector<int64_t> backward = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(rank))), channelsLast = llvm::to_vector(llvm::seq<int64_t>(rank)), channelsFirst = channelsLast;
+    SmallVector<int64_t> backward = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(rank))),
+                         channelsLast = llvm::to_vector(llvm::seq<int64_t>(rank)), channelsFirst = channelsLast;
     std::rotate(channelsLast.begin() + 1, channelsLast.begin() + 2, channelsLast.end());
     std::rotate(channelsFirst.begin() + 1, channelsFirst.end() - 1, channelsFirst.end());
     for (Order order : {Order(backward), Order(channelsLast), Order(channelsFirst)})
       ASSERT_NO_FATAL_FAILURE(checkOrder(indexed, operands, order, built));
   });
-  for (const char *op : {"graph.add", "graph.tanh", "graph.concat", "graph.slice", "graph.pad", "graph.transpose", "graph.broadcast", "graph.resize", "graph.resize_grad", "graph.softmax",
-                         "graph.log_softmax", "graph.reduce_sum", "graph.reduce_max", "graph.batch_norm", "graph.batch_norm_grad", "graph.layer_norm", "graph.layer_norm_grad", "graph.group_norm",
-                         "graph.group_norm_grad", "graph.max_pool", "graph.max_pool_grad", "graph.avg_pool", "graph.avg_pool_grad", "graph.conv", "graph.conv_input_grad", "graph.conv_weight_grad"})
+  for (const char *op : {"graph.add",
+                         "graph.tanh",
+                         "graph.concat",
+                         "graph.slice",
+                         "graph.pad",
+                         "graph.transpose",
+                         "graph.broadcast",
+                         "graph.resize",
+                         "graph.resize_grad",
+                         "graph.softmax",
+                         "graph.log_softmax",
+                         "graph.reduce_sum",
+                         "graph.reduce_max",
+                         "graph.batch_norm",
+                         "graph.batch_norm_grad",
+                         "graph.layer_norm",
+                         "graph.layer_norm_grad",
+                         "graph.group_norm",
+                         "graph.group_norm_grad",
+                         "graph.max_pool",
+                         "graph.max_pool_grad",
+                         "graph.avg_pool",
+                         "graph.avg_pool_grad",
+                         "graph.conv",
+                         "graph.conv_input_grad",
+                         "graph.conv_weight_grad"})
     EXPECT_TRUE(built.count(op)) << op;
 }
 

@@ -55,8 +55,12 @@ Input test::distinct(Shape shape, double offset) {
   }
   return {std::move(shape), Input::Float, std::move(values)};
 }
-Input test::numbers(Shape shape, std::vector<double> values) { return {std::move(shape), Input::Float, std::move(values)}; }
-Input test::integers(Shape shape, std::vector<double> values) { return {std::move(shape), Input::I64, std::move(values)}; }
+Input test::numbers(Shape shape, std::vector<double> values) {
+  return {std::move(shape), Input::Float, std::move(values)};
+}
+Input test::integers(Shape shape, std::vector<double> values) {
+  return {std::move(shape), Input::I64, std::move(values)};
+}
 Input test::frozen(Input input) {
   input.frozen = true;
   return input;
@@ -173,7 +177,9 @@ void test::forEachOpRun(llvm::function_ref<void(Operation *, ArrayRef<HostTensor
     }
     std::vector<std::pair<Operation *, SmallVector<HostTensor>>> ran;
     Evaluator evaluator(*built->module, EvalMode::Exact);
-    evaluator.observer = [&](Operation *op, ArrayRef<HostTensor> operands, ArrayRef<HostTensor>) { ran.emplace_back(op, SmallVector<HostTensor>(operands)); };
+    evaluator.observer = [&](Operation *op, ArrayRef<HostTensor> operands, ArrayRef<HostTensor>) {
+      ran.emplace_back(op, SmallVector<HostTensor>(operands));
+    };
     SmallVector<HostTensor> results;
     ASSERT_TRUE(succeeded(evaluator.run("vjp", arguments, results)));
     ASSERT_TRUE(succeeded(evaluator.run("primal", ArrayRef(arguments).take_front(c.inputs.size()), results)));

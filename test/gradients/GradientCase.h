@@ -62,19 +62,21 @@ Input stat(Input input);
 /// Returns a context with the dialects loaded and the evaluator's models attached. The process has only one.
 mlir::MLIRContext &testContext();
 
-/// The module of a case: func @primal(inputs) -> results, and func @vjp(inputs, cotangents of the float results that have one)
+/// The module of a case: func @primal(inputs) -> results, and func @vjp(inputs, cotangents of the float
+/// results that have one)
 /// -> gradients of the needed operands that are inputs, in order. Building it fails if the op's VJP does.
 struct BuiltCase {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  Operation *primal; // the op in @primal
-  mlir::SmallVector<unsigned> gradientOf;     // the input that each result of @vjp belongs to
+  Operation *primal;                      // the op in @primal
+  mlir::SmallVector<unsigned> gradientOf; // the input that each result of @vjp belongs to
   mlir::SmallVector<mlir::RankedTensorType> cotangents;
 };
 llvm::FailureOr<BuiltCase> buildCase(const Case &c, mlir::FloatType element,
                                      llvm::function_ref<bool(unsigned input)> needed);
 HostTensor inputTensor(const Input &input, mlir::FloatType element);
 
-/// Runs all cases in f64, without rounding, with cotangents that have no pattern, and calls `visit` with each op that has run, in @primal or in @vjp, and its operands' values.
+/// Runs all cases in f64, without rounding, with cotangents that have no pattern, and calls `visit` with each op that
+/// has run, in @primal or in @vjp, and its operands' values.
 void forEachOpRun(llvm::function_ref<void(Operation *, llvm::ArrayRef<HostTensor> operands)> visit);
 
 } // namespace mpc::test

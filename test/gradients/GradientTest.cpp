@@ -107,7 +107,8 @@ void checkDifferences(const Case &c) {
 
 /// In low precision the IR verifies, the gradients have the operands' types, and nothing overflows on the way.
 void checkLowPrecision(const Case &c) {
-  for (FloatType element : {FloatType(Float16Type::get(&testContext())), FloatType(BFloat16Type::get(&testContext()))}) {
+  for (FloatType element :
+       {FloatType(Float16Type::get(&testContext())), FloatType(BFloat16Type::get(&testContext()))}) {
     auto built = buildCase(c, element, [](unsigned) { return true; });
     ASSERT_TRUE(succeeded(built)) << c.name;
     auto vjp = built->module->lookupSymbol<func::FuncOp>("vjp");

@@ -1,7 +1,7 @@
 //===- IndexingTest.cpp - what ops state about their indices, against the evaluator --------===//
 //
-// The test takes the ops of all gradient cases and those of their gradients. It changes operands at one index of one dimension, and results may change only
-// where the op says.
+// The test takes the ops of all gradient cases and those of their gradients. It changes operands at one index of one
+// dimension, and results may change only where the op says.
 //
 //===----------------------------------------------------------------------===//
 #include "GradientCase.h"
@@ -18,9 +18,12 @@ namespace {
 using Tensors = SmallVector<HostTensor>;
 
 /// Returns the index along `dim` of the element with this row-major number.
-int64_t indexAlong(ArrayRef<int64_t> shape, int64_t dim, int64_t element) { return element / llvm::product_of(shape.drop_front(dim + 1)) % shape[dim]; }
+int64_t indexAlong(ArrayRef<int64_t> shape, int64_t dim, int64_t element) {
+  return element / llvm::product_of(shape.drop_front(dim + 1)) % shape[dim];
+}
 
-/// Returns the operand with other values at index `at` of a dimension: other numbers for floats, and values from elsewhere in the operand for other types.
+/// Returns the operand with other values at index `at` of a dimension: other numbers for floats, and values from
+/// elsewhere in the operand for other types.
 HostTensor changedAt(const HostTensor &tensor, ArrayRef<int64_t> shape, bool isFloat, int64_t dim, int64_t at) {
   HostTensor changed = tensor;
   for (int64_t i = 0, n = int64_t(tensor.values.size()); i < n; ++i)
@@ -38,10 +41,12 @@ public:
   int followed = 0, independent = 0;
 
 private:
-  void checkDim(IndexingOpInterface op, OpOperand &operand, const Tensors &operands, const Tensors &results, int64_t dim);
+  void checkDim(IndexingOpInterface op, OpOperand &operand, const Tensors &operands, const Tensors &results,
+                int64_t dim);
 };
 
-void Checker::checkDim(IndexingOpInterface op, OpOperand &operand, const Tensors &operands, const Tensors &results, int64_t dim) {
+void Checker::checkDim(IndexingOpInterface op, OpOperand &operand, const Tensors &operands, const Tensors &results,
+                       int64_t dim) {
   ArrayRef<int64_t> from = shapeOf(operand.get());
   for (OpResult result : op->getResults()) {
     bool depends = op.dependsOn(operand, result);
@@ -55,13 +60,15 @@ void Checker::checkDim(IndexingOpInterface op, OpOperand &operand, const Tensors
     independent += !depends;
     for (int64_t at = 0; at < from[dim] && (there || !depends); ++at) {
       Tensors changed(operands);
-      changed[operand.getOperandNumber()] = changedAt(operands[operand.getOperandNumber()], from, isFloat(operand.get()), dim, at);
+      changed[operand.getOperandNumber()] =
+          changedAt(operands[operand.getOperandNumber()], from, isFloat(operand.get()), dim, at);
       Tensors others;
       ASSERT_TRUE(succeeded(Evaluator::evaluateOp(op, changed, others, EvalMode::Exact)));
       const auto &before = results[result.getResultNumber()].values, &after = others[result.getResultNumber()].values;
       for (size_t i = 0; i < before.size(); ++i)
         ASSERT_TRUE(same(before[i], after[i]) || (depends && indexAlong(to, *there, int64_t(i)) == at))
-            << "element " << i << " of result " << result.getResultNumber() << " changed with index " << at << " of dimension " << dim << " of operand " << operand.getOperandNumber();
+            << "element " << i << " of result " << result.getResultNumber() << " changed with index " << at
+            << " of dimension " << dim << " of operand " << operand.getOperandNumber();
     }
   }
 }
@@ -92,12 +99,14 @@ TEST(Indexing, ResultsChangeOnlyWhereOpsSay) {
   });
   EXPECT_GT(checker.followed, 500);
   EXPECT_GT(checker.independent, 10);
-  for (const char *op : {"graph.conv", "graph.conv_input_grad", "graph.conv_weight_grad", "graph.layer_norm_grad", "graph.group_norm_grad", "graph.batch_norm_grad", "graph.gather_grad",
-                         "graph.resize_grad", "graph.max_pool_grad", "graph.avg_pool_grad", "graph.slice", "graph.pad"})
+  for (const char *op : {"graph.conv", "graph.conv_input_grad", "graph.conv_weight_grad", "graph.layer_norm_grad",
+                         "graph.group_norm_grad", "graph.batch_norm_grad", "graph.gather_grad", "graph.resize_grad",
+                         "graph.max_pool_grad", "graph.avg_pool_grad", "graph.slice", "graph.pad"})
     EXPECT_TRUE(checker.seen.count(op)) << op;
 }
 
-/// Every op states its facts, and those that go together do. Passes that ask for them would silently leave out an op without the interfaces.
+/// Every op states its facts, and those that go together do. Passes that ask for them would silently leave out an op
+/// without the interfaces.
 TEST(Indexing, EveryOpStatesItsFacts) {
   int ops = 0;
   for (RegisteredOperationName name : testContext().getRegisteredOperationsByDialect("graph")) {

@@ -10,9 +10,9 @@ static void addMatMul(std::vector<Case> &cases) {
     std::string name;
     Shape a, b;
   };
-  for (const Batch &batch : {Batch{"plain", {}, {}}, Batch{"batched", {2, 3}, {2, 3}}, Batch{"shared b", {2, 3}, {}},
-                             Batch{"shared b of rank 3", {3}, {1}}, Batch{"shared a", {}, {3}},
-                             Batch{"each broadcast", {2, 1}, {3}}})
+  for (const Batch &batch :
+       {Batch{"plain", {}, {}}, Batch{"batched", {2, 3}, {2, 3}}, Batch{"shared b", {2, 3}, {}},
+        Batch{"shared b of rank 3", {3}, {1}}, Batch{"shared a", {}, {3}}, Batch{"each broadcast", {2, 1}, {3}}})
     for (bool ta : {false, true})
       for (bool tb : {false, true}) {
         Shape a = batch.a, b = batch.b;
@@ -20,7 +20,8 @@ static void addMatMul(std::vector<Case> &cases) {
         a.append(ta ? Shape{k, m} : Shape{m, k});
         b.append(tb ? Shape{n, k} : Shape{k, n});
         cases.push_back({"matmul: " + batch.name + (ta ? ", a transposed" : "") + (tb ? ", b transposed" : ""),
-                         {uniform(a), uniform(b)}, [=](OpBuilder &builder, Location loc, ValueRange v) {
+                         {uniform(a), uniform(b)},
+                         [=](OpBuilder &builder, Location loc, ValueRange v) {
                            return MatMulOp::create(builder, loc, v[0], v[1], ta, tb).getOperation();
                          }});
       }
@@ -54,15 +55,16 @@ static void addConv(std::vector<Case> &cases, const Conv &c, Layout layout) {
                          .getOperation();
                    }});
   cases.push_back({"conv_input_grad" + suffix, {uniform(y), uniform(w)}, [=](OpBuilder &b, Location loc, ValueRange v) {
-                     return ConvInputGradOp::create(b, loc, typeOf(v[0]).clone(x), v[0], v[1], c.strides, c.dilations, c.low,
-                                                    c.high, c.groups, layout)
+                     return ConvInputGradOp::create(b, loc, typeOf(v[0]).clone(x), v[0], v[1], c.strides, c.dilations,
+                                                    c.low, c.high, c.groups, layout)
                          .getOperation();
                    }});
-  cases.push_back({"conv_weight_grad" + suffix, {uniform(x), uniform(y)}, [=](OpBuilder &b, Location loc, ValueRange v) {
-                     return ConvWeightGradOp::create(b, loc, typeOf(v[0]).clone(w), v[0], v[1], c.strides, c.dilations,
-                                                     c.low, c.high, c.groups, layout)
-                         .getOperation();
-                   }});
+  cases.push_back(
+      {"conv_weight_grad" + suffix, {uniform(x), uniform(y)}, [=](OpBuilder &b, Location loc, ValueRange v) {
+         return ConvWeightGradOp::create(b, loc, typeOf(v[0]).clone(w), v[0], v[1], c.strides, c.dilations, c.low,
+                                         c.high, c.groups, layout)
+             .getOperation();
+       }});
 }
 
 void test::addMatmulCases(std::vector<Case> &cases) {

@@ -29,7 +29,8 @@ static void addPool(std::vector<Case> &cases, const Pool &p, Layout layout) {
   Shape x = activation(p.in), y = activation(out);
   std::string suffix = ": " + p.name + (layout == Layout::ChannelsFirst ? "" : ", channels_last");
   cases.push_back({"max_pool" + suffix, {distinct(x)}, [=](OpBuilder &b, Location loc, ValueRange v) {
-                     return MaxPoolOp::create(b, loc, v[0], p.kernel, p.strides, p.dilations, p.low, p.high, layout, p.ceil)
+                     return MaxPoolOp::create(b, loc, v[0], p.kernel, p.strides, p.dilations, p.low, p.high, layout,
+                                              p.ceil)
                          .getOperation();
                    }});
   Input argmax = uniform(y, 0, double(positions));
@@ -49,8 +50,8 @@ static void addPool(std::vector<Case> &cases, const Pool &p, Layout layout) {
                            .getOperation();
                      }});
     cases.push_back({"avg_pool_grad" + suffix + padding, {uniform(y)}, [=](OpBuilder &b, Location loc, ValueRange v) {
-                       return AvgPoolGradOp::create(b, loc, typeOf(v[0]).clone(x), v[0], p.kernel, p.strides, p.dilations,
-                                                    p.low, p.high, layout, include, p.ceil)
+                       return AvgPoolGradOp::create(b, loc, typeOf(v[0]).clone(x), v[0], p.kernel, p.strides,
+                                                    p.dilations, p.low, p.high, layout, include, p.ceil)
                            .getOperation();
                      }});
   }

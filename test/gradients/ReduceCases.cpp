@@ -10,7 +10,8 @@ template <typename OpT>
 void reduction(std::vector<Case> &cases, std::string name, llvm::function_ref<Input(Shape)> input) {
   for (Shape axes : {Shape{0}, Shape{1}, Shape{0, 2}, Shape{0, 1, 2}, Shape{}})
     for (bool keepdims : {false, true})
-      cases.push_back({name + ": " + std::to_string(axes.size()) + (keepdims ? " axes kept" : " axes"), {input({2, 3, 4})},
+      cases.push_back({name + ": " + std::to_string(axes.size()) + (keepdims ? " axes kept" : " axes"),
+                       {input({2, 3, 4})},
                        [=](OpBuilder &b, Location loc, ValueRange v) {
                          return OpT::create(b, loc, v[0], axes, keepdims).getOperation();
                        }});
@@ -27,7 +28,8 @@ void test::addReduceCases(std::vector<Case> &cases) {
   reduction<ReduceProdOp>(cases, "reduce_prod", any);
   reduction<ReduceL2Op>(cases, "reduce_l2", apart);
   // The rows have no zero, one zero and two zeros. The product is a polynomial, so differences are accurate there too.
-  cases.push_back({"reduce_prod: zeros", {numbers({3, 3}, {1, -2, 0.5, 0, 3, 2, 0, 1.5, 0})},
+  cases.push_back({"reduce_prod: zeros",
+                   {numbers({3, 3}, {1, -2, 0.5, 0, 3, 2, 0, 1.5, 0})},
                    [](OpBuilder &b, Location loc, ValueRange v) {
                      return ReduceProdOp::create(b, loc, v[0], Shape{1}, false).getOperation();
                    }});

@@ -33,9 +33,10 @@ Case resize(std::string op, const Resize &r, const Shape &from, const Shape &to)
 }
 
 void addBarrierCases(std::vector<Case> &cases) {
-  cases.push_back({"barrier", {uniform({2, 3}), frozen(uniform({4}))}, [](OpBuilder &b, Location loc, ValueRange v) {
-                     return BarrierOp::create(b, loc, v[0].getType(), v[0], v.drop_front(), b.getI64IntegerAttr(1)).getOperation();
-                   }});
+  cases.push_back(
+      {"barrier", {uniform({2, 3}), frozen(uniform({4}))}, [](OpBuilder &b, Location loc, ValueRange v) {
+         return BarrierOp::create(b, loc, v[0].getType(), v[0], v.drop_front(), b.getI64IntegerAttr(1)).getOperation();
+       }});
 }
 
 void addSliceAndPadCases(std::vector<Case> &cases) {
@@ -77,10 +78,11 @@ void addGatherCases(std::vector<Case> &cases) {
     cases.push_back({"gather: " + g.name, {uniform(g.x), g.indices}, [=](OpBuilder &b, Location loc, ValueRange v) {
                        return GatherOp::create(b, loc, v[0], v[1], b.getI64IntegerAttr(g.axis)).getOperation();
                      }});
-    cases.push_back({"gather_grad: " + g.name, {uniform(g.y), g.indices}, [=](OpBuilder &b, Location loc, ValueRange v) {
-                       return GatherGradOp::create(b, loc, typeOf(v[0]).clone(g.x), v[0], v[1], b.getI64IntegerAttr(g.axis))
-                           .getOperation();
-                     }});
+    cases.push_back(
+        {"gather_grad: " + g.name, {uniform(g.y), g.indices}, [=](OpBuilder &b, Location loc, ValueRange v) {
+           return GatherGradOp::create(b, loc, typeOf(v[0]).clone(g.x), v[0], v[1], b.getI64IntegerAttr(g.axis))
+               .getOperation();
+         }});
   }
 }
 } // namespace
@@ -97,7 +99,8 @@ void test::addTensorCases(std::vector<Case> &cases) {
                      }});
   for (int64_t axis : {0, 1}) {
     auto shape = [&](int64_t n) { return axis == 0 ? Shape{n, 3} : Shape{3, n}; };
-    cases.push_back({"concat", {uniform(shape(2)), uniform(shape(1)), uniform(shape(4))},
+    cases.push_back({"concat",
+                     {uniform(shape(2)), uniform(shape(1)), uniform(shape(4))},
                      [=](OpBuilder &b, Location loc, ValueRange v) {
                        return ConcatOp::create(b, loc, v, b.getI64IntegerAttr(axis)).getOperation();
                      }});
@@ -106,9 +109,15 @@ void test::addTensorCases(std::vector<Case> &cases) {
   addSliceAndPadCases(cases);
   addGatherCases(cases);
   for (const Resize &r :
-       {Resize{"nearest asymmetric up", {1, 2, 3, 2}, {1, 2, 6, 4}, ResizeMode::nearest, {1, 1, 0.5, 0.5}, {0, 0, 0, 0}},
+       {Resize{
+            "nearest asymmetric up", {1, 2, 3, 2}, {1, 2, 6, 4}, ResizeMode::nearest, {1, 1, 0.5, 0.5}, {0, 0, 0, 0}},
         Resize{"nearest half pixel down, ceil", {2, 5}, {2, 2}, ResizeMode::nearest, {1, 2.5}, {0, 0.75}, -0.5, true},
-        Resize{"linear half pixel up", {1, 2, 3, 3}, {1, 2, 6, 5}, ResizeMode::linear, {1, 1, 0.5, 0.6}, {0, 0, -0.25, -0.2}},
+        Resize{"linear half pixel up",
+               {1, 2, 3, 3},
+               {1, 2, 6, 5},
+               ResizeMode::linear,
+               {1, 1, 0.5, 0.6},
+               {0, 0, -0.25, -0.2}},
         Resize{"linear align corners down", {2, 7}, {2, 4}, ResizeMode::linear, {1, 2}, {0, 0}},
         Resize{"linear 3-D", {2, 3, 2}, {3, 5, 4}, ResizeMode::linear, {0.6, 0.5, 0.5}, {-0.2, -0.25, 0}}}) {
     cases.push_back(resize<ResizeOp>("resize", r, r.in, r.out));

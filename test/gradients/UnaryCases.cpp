@@ -52,7 +52,8 @@ void test::addUnaryCases(std::vector<Case> &cases) {
   cases.push_back(unary<SoftplusOp>("softplus: large", uniform(s, 700, 900)));
   cases.push_back(unary<HardSwishOp>("hard_swish", uniform(s, -5, 5, {-3, 3})));
   for (double alpha : {0.01, 0.0, -0.3, 2.0})
-    cases.push_back(unaryWith<LeakyReluOp>("leaky_relu: alpha " + std::to_string(alpha), uniform(s, -2, 2, {0}), alpha));
+    cases.push_back(
+        unaryWith<LeakyReluOp>("leaky_relu: alpha " + std::to_string(alpha), uniform(s, -2, 2, {0}), alpha));
   for (double alpha : {1.0, 0.5, -0.3})
     cases.push_back(unaryWith<EluOp>("elu: alpha " + std::to_string(alpha), uniform(s, -2, 2, {0}), alpha));
   cases.push_back(unaryWith<HardSigmoidOp>("hard_sigmoid", uniform(s, -4, 4, {-2.5, 2.5}), 0.2, 0.5));
@@ -61,10 +62,10 @@ void test::addUnaryCases(std::vector<Case> &cases) {
   cases.push_back(unaryWith<ClipOp>("clip: min only", uniform(s, -2, 2, {0}), 0.0, double(INFINITY)));
   cases.push_back(unaryWith<ClipOp>("clip: max only", uniform(s, -2, 2, {0.5}), double(-INFINITY), 0.5));
   for (bool approximate : {false, true})
-    cases.push_back({approximate ? "gelu: tanh" : "gelu", {uniform({4, 6}, -4, 4)},
-                     [=](OpBuilder &b, Location loc, ValueRange v) {
-                       return GeluOp::create(b, loc, v[0], approximate).getOperation();
-                     }});
+    cases.push_back(
+        {approximate ? "gelu: tanh" : "gelu", {uniform({4, 6}, -4, 4)}, [=](OpBuilder &b, Location loc, ValueRange v) {
+           return GeluOp::create(b, loc, v[0], approximate).getOperation();
+         }});
   cases.push_back({"cast", {uniform(s)}, [](OpBuilder &b, Location loc, ValueRange v) {
                      return CastOp::create(b, loc, typeOf(v[0]).clone(b.getF32Type()), v[0]).getOperation();
                    }});

@@ -1,4 +1,5 @@
-// Products whose epilogue also sums columns and their squares, by every mainloop, with rows and columns beyond the tiles.
+// Products whose epilogue also sums columns and their squares, by every mainloop, with rows and columns
+// beyond the tiles.
 #include "HeroHarness.h"
 #include <gtest/gtest.h>
 
@@ -7,26 +8,42 @@ using namespace mpc::test;
 
 namespace {
 
-/// Adds products in all tiles of a mainloop: one matrix, several, and several that share B (their rows are one long column).
-void addMatmuls(HeroBatch &batch, hero::Mainloop mainloop, const std::string &type, size_t tiles, bool clustered = false) {
+/// Adds products in all tiles of a mainloop: one matrix, several, and several that share B (their rows are
+/// one long column).
+void addMatmuls(HeroBatch &batch, hero::Mainloop mainloop, const std::string &type, size_t tiles,
+                bool clustered = false) {
   for (size_t tile = 0; tile < tiles; ++tile) {
-    batch.add(withColumnSums(withEpilogue(matmulCase(type, 200, 136, 40), {.bias = true, .relu = true})), mainloop, tile, 1, clustered);
+    batch.add(withColumnSums(withEpilogue(matmulCase(type, 200, 136, 40), {.bias = true, .relu = true})), mainloop,
+              tile, 1, clustered);
     bool transposed = tile % 2; // tensor maps need lines of whole 16 bytes
-    batch.add(withColumnSums(matmulCase(type, transposed ? 72 : 70, 72, 24, transposed, tile / 2 % 2, "3x", "3x"), /*keep=*/false), mainloop, tile, 1, clustered);
+    batch.add(withColumnSums(matmulCase(type, transposed ? 72 : 70, 72, 24, transposed, tile / 2 % 2, "3x", "3x"),
+                             /*keep=*/false),
+              mainloop, tile, 1, clustered);
     batch.add(withColumnSums(matmulCase(type, 33, 24, 16, false, false, "2x", "")), mainloop, tile, 1, clustered);
   }
 }
 
-/// A batch norm's statistics of a convolution, and the bias gradient behind an input gradient, whose strides make phases.
+/// A batch norm's statistics of a convolution, and the bias gradient behind an input gradient, whose
+/// strides make phases.
 void addConvolutions(HeroBatch &batch, hero::Mainloop mainloop, const std::string &type, size_t tiles) {
   for (size_t tile = 0; tile < tiles; ++tile)
     for (ConvKind kind : {ConvKind::Forward, ConvKind::InputGrad})
-      batch.add(withColumnSums(convCase(kind, type, {.in = {9, 7}, .kernel = {3, 3}, .strides = {2, 1}, .dilations = {1, 1}, .padLow = {1, 1}, .padHigh = {1, 1}, .batch = 3, .channels = 16,
-                                                     .outChannels = 24, .weightChannelsLast = true})),
+      batch.add(withColumnSums(convCase(kind, type,
+                                        {.in = {9, 7},
+                                         .kernel = {3, 3},
+                                         .strides = {2, 1},
+                                         .dilations = {1, 1},
+                                         .padLow = {1, 1},
+                                         .padHigh = {1, 1},
+                                         .batch = 3,
+                                         .channels = 16,
+                                         .outChannels = 24,
+                                         .weightChannelsLast = true})),
                 mainloop, tile, 1);
 }
 
-void run(const char *arch, hero::Mainloop mainloop, const std::vector<std::string> &types, size_t tiles, bool clustered = false) {
+void run(const char *arch, hero::Mainloop mainloop, const std::vector<std::string> &types, size_t tiles,
+         bool clustered = false) {
   HeroBatch batch(arch);
   for (const std::string &type : types) {
     addMatmuls(batch, mainloop, type, tiles, clustered);

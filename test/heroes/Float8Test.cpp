@@ -16,14 +16,13 @@ void runRandom(uint64_t seed, int count) {
   HeroBatch batch("sm_90a");
   // The extents are below and above one tile and one stage of k. Rows of k are whole chunks of 16 bytes.
   const std::vector<int64_t> extents = {1, 8, 17, 64, 70, 133, 200}, depths = {16, 48, 128, 144, 272, 400};
-  const std::vector<std::pair<std::string, std::string>> batches = {
-      {"", ""}, {"", ""}, {"", ""}, {"2x", "2x"}, {"2x", ""}, {"", "2x"}, {"2x1x", "2x"}};
+  const std::vector<std::pair<std::string, std::string>> batches = {{"", ""},   {"", ""},   {"", ""},      {"2x", "2x"},
+                                                                    {"2x", ""}, {"", "2x"}, {"2x1x", "2x"}};
   for (int i = 0; i < count; ++i) {
     auto &[a, b] = formats[size_t(i % 3)];
     auto &[batchA, batchB] = random.of(batches);
-    HeroCase c =
-        float8Case(a, b, random.of(std::vector<std::string>{"f32", "f16", "bf16"}), int(random.of(extents)),
-                   int(random.of(extents)), int(random.of(depths)), batchA, batchB);
+    HeroCase c = float8Case(a, b, random.of(std::vector<std::string>{"f32", "f16", "bf16"}), int(random.of(extents)),
+                            int(random.of(extents)), int(random.of(depths)), batchA, batchB);
     batch.add(withEpilogue(c, randomEpilogue(random)), hero::Mainloop::Wgmma, size_t(i / 3),
               random.of(std::vector<int64_t>{1, 1, 2, 3}), random(0, 1));
   }

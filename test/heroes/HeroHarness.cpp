@@ -1,14 +1,14 @@
 #include "HeroHarness.h"
 #include "compiler/Codegen/EmulatorCodegen.h"
 #include "dialects/Graph/IR/Shapes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Lowering/Schedule/Feed.h"
 #include "runtime/emulator/Emulator.h"
 #include "test/codegen/EmulatedDispatches.h"
 #include "test/dispatch/Enclosure.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <gtest/gtest.h>
 
@@ -28,12 +28,11 @@ static std::string tensor(const std::string &dims, const std::string &element) {
   return "tensor<" + dims + "x" + element + ">";
 }
 
-static HeroCase productOf(const std::string &elementA, const std::string &elementB,
-                          const std::string &element, int m, int n, int k, bool transposeA, bool transposeB,
-                          const std::string &batchA, const std::string &batchB) {
+static HeroCase productOf(const std::string &elementA, const std::string &elementB, const std::string &element, int m,
+                          int n, int k, bool transposeA, bool transposeB, const std::string &batchA,
+                          const std::string &batchB) {
   auto matrix = [&](const std::string &batch, int rows, int columns, bool transpose, const std::string &own) {
-    return tensor(batch + std::to_string(transpose ? columns : rows) + "x" +
-                      std::to_string(transpose ? rows : columns),
+    return tensor(batch + std::to_string(transpose ? columns : rows) + "x" + std::to_string(transpose ? rows : columns),
                   own);
   };
   std::string a = matrix(batchA, m, k, transposeA, elementA), b = matrix(batchB, k, n, transposeB, elementB);
@@ -61,13 +60,13 @@ static HeroCase productOf(const std::string &elementA, const std::string &elemen
           .draws = {{-1, 1}}};
 }
 
-HeroCase mpc::test::matmulCase(const std::string &element, int m, int n, int k, bool transposeA,
-                               bool transposeB, const std::string &batchA, const std::string &batchB) {
+HeroCase mpc::test::matmulCase(const std::string &element, int m, int n, int k, bool transposeA, bool transposeB,
+                               const std::string &batchA, const std::string &batchB) {
   return productOf(element, element, element, m, n, k, transposeA, transposeB, batchA, batchB);
 }
 
-HeroCase mpc::test::float8Case(const std::string &a, const std::string &b, const std::string &element, int m,
-                               int n, int k, const std::string &batchA, const std::string &batchB) {
+HeroCase mpc::test::float8Case(const std::string &a, const std::string &b, const std::string &element, int m, int n,
+                               int k, const std::string &batchA, const std::string &batchB) {
   return productOf(a, b, element, m, n, k, /*transposeA=*/false, /*transposeB=*/true, batchA, batchB);
 }
 
@@ -80,21 +79,18 @@ std::vector<int64_t> Window::out() const {
 
 HeroCase mpc::test::convCase(ConvKind kind, const std::string &element, const Window &w) {
   auto activation = [&](ArrayRef<int64_t> spatial, int64_t channels) {
-    return tensor(std::to_string(w.batch) + "x" + joined(spatial, "x") + "x" + std::to_string(channels),
-                  element);
+    return tensor(std::to_string(w.batch) + "x" + joined(spatial, "x") + "x" + std::to_string(channels), element);
   };
   std::string x = activation(w.in, w.channels), y = activation(w.out(), w.outChannels);
   std::string own = std::to_string(w.channels / w.groups), taps = joined(w.kernel, "x");
-  std::string weights = tensor(std::to_string(w.outChannels) + "x" +
-                                   (w.weightChannelsLast ? taps + "x" + own : own + "x" + taps),
-                               element);
+  std::string weights = tensor(
+      std::to_string(w.outChannels) + "x" + (w.weightChannelsLast ? taps + "x" + own : own + "x" + taps), element);
   auto list = [](const char *name, ArrayRef<int64_t> numbers) {
     return std::string(name) + " = array<i64: " + joined(numbers, ", ") + ">";
   };
   std::string attributes = " {" + list("strides", w.strides) + ", " + list("dilations", w.dilations) + ", " +
                            list("pad_low", w.padLow) + ", " + list("pad_high", w.padHigh) +
-                           ", groups = " + std::to_string(w.groups) +
-                           " : i64, layout = #graph<layout channels_last>" +
+                           ", groups = " + std::to_string(w.groups) + " : i64, layout = #graph<layout channels_last>" +
                            (w.weightChannelsLast ? ", weight_channels_last}" : "}");
   const char *op = kind == ConvKind::Forward     ? "conv"
                    : kind == ConvKind::InputGrad ? "conv_input_grad"
@@ -103,8 +99,7 @@ HeroCase mpc::test::convCase(ConvKind kind, const std::string &element, const Wi
   std::string c = kind == ConvKind::Forward ? y : kind == ConvKind::InputGrad ? x : weights;
   return {.name = op + (" " + a + " " + b) + attributes,
           .inputs = {a, b},
-          .body =
-              "%h = graph." + std::string(op) + " %0, %1" + attributes + " : (" + a + ", " + b + ") -> " + c,
+          .body = "%h = graph." + std::string(op) + " %0, %1" + attributes + " : (" + a + ", " + b + ") -> " + c,
           .yields = {"%h : " + c},
           .draws = {{-1, 1}}};
 }
@@ -120,13 +115,13 @@ HeroCase mpc::test::withEpilogue(HeroCase c, EpilogueOps ops) {
   };
   if (ops.bias) {
     std::string bias = tensor(type.substr(lastDim + 1, dimsEnd - lastDim - 1), element);
-    next("bias", "add " + last + ", %" + std::to_string(c.inputs.size()) + " : (" + type + ", " + bias +
-                     ") -> " + type);
+    next("bias",
+         "add " + last + ", %" + std::to_string(c.inputs.size()) + " : (" + type + ", " + bias + ") -> " + type);
     c.inputs.push_back(bias);
   }
   if (ops.residual) {
-    next("residual", "add %" + std::to_string(c.inputs.size()) + ", " + last + " : (" + type + ", " + type +
-                         ") -> " + type);
+    next("residual",
+         "add %" + std::to_string(c.inputs.size()) + ", " + last + " : (" + type + ", " + type + ") -> " + type);
     c.inputs.push_back(type);
   }
   std::string given = last;
@@ -161,8 +156,10 @@ HeroCase mpc::test::withColumnSums(HeroCase c, bool keep) {
   }
   std::string columns = extents.back().str(), wide = tensor(dims.str(), "f32"), value = last.str();
   std::string own = tensor(columns, element.str()), sum = tensor(columns, "f32"), kept = tensor(ones + columns, "f32");
-  auto reduced = [&](const std::string &name, const std::string &of, const std::string &from, bool keepdims, const std::string &to) {
-    c.body += "\n%" + name + " = graph.reduce_sum " + of + " {axes = array<i64: " + axes + ">, keepdims = " + (keepdims ? "true" : "false") + "} : (" + from + ") -> " + to;
+  auto reduced = [&](const std::string &name, const std::string &of, const std::string &from, bool keepdims,
+                     const std::string &to) {
+    c.body += "\n%" + name + " = graph.reduce_sum " + of + " {axes = array<i64: " + axes +
+              ">, keepdims = " + (keepdims ? "true" : "false") + "} : (" + from + ") -> " + to;
     c.yields.push_back("%" + name + " : " + to);
   };
   if (!keep)
@@ -224,9 +221,7 @@ HeroBatch::~HeroBatch() = default;
 size_t HeroBatch::size() const { return impl->items.size(); }
 
 void HeroBatch::add(const HeroCase &c) { add(c, std::nullopt); }
-void HeroBatch::add(const HeroCase &c, size_t tile, int64_t splits) {
-  add(c, Forced{std::nullopt, tile, splits});
-}
+void HeroBatch::add(const HeroCase &c, size_t tile, int64_t splits) { add(c, Forced{std::nullopt, tile, splits}); }
 void HeroBatch::add(const HeroCase &c, hero::Mainloop mainloop, size_t tile, int64_t splits, bool clustered) {
   add(c, Forced{mainloop, tile, splits, clustered});
 }
@@ -246,30 +241,30 @@ void HeroBatch::add(const HeroCase &c, std::optional<Forced> forced) {
       llvm::erase_if(tiles, [&](const hero::Tile &tile) { return tile.mainloop != *forced->mainloop; });
     ASSERT_FALSE(tiles.empty()) << name;
     schedule.tile = tiles[forced->tile % tiles.size()];
-    schedule.splits =
-        hero::usefulSplits(llvm::divideCeilSigned(problem->k(), schedule.tile.k), forced->splits);
+    schedule.splits = hero::usefulSplits(llvm::divideCeilSigned(problem->k(), schedule.tile.k), forced->splits);
     if (forced->clustered)
       if (auto axes = hero::clusterAxesOf(*problem, schedule.tile); !axes.empty()) {
         schedule.cluster = 2;
         schedule.clusterAxis = axes[impl->items.size() % axes.size()];
       }
   }
-  name +=
-      llvm::formatv(" on {0}: {1} {2}x{3}x{4}{5}, {6} splits, clusters of {7}", impl->arch->name,
-                    hero::nameOf(schedule.tile.mainloop), schedule.tile.m, schedule.tile.n, schedule.tile.k,
-                    schedule.tile.pingPong ? " ping-pong" : "", schedule.splits, schedule.cluster)
-          .str();
+  name += llvm::formatv(" on {0}: {1} {2}x{3}x{4}{5}, {6} splits, clusters of {7}", impl->arch->name,
+                        hero::nameOf(schedule.tile.mainloop), schedule.tile.m, schedule.tile.n, schedule.tile.k,
+                        schedule.tile.pingPong ? " ping-pong" : "", schedule.splits, schedule.cluster)
+              .str();
   dispatch.setScheduleAttr(kernel::ContractionAttr::get(dispatch.getContext(), schedule.contraction()));
-  auto launches = forced ? hero::emitScheduled(*problem, *impl->kernels, symbol, schedule) : emitGpuHero(dispatch, *impl->kernels, symbol);
+  auto launches = forced ? hero::emitScheduled(*problem, *impl->kernels, symbol, schedule)
+                         : emitGpuHero(dispatch, *impl->kernels, symbol);
   ASSERT_TRUE(succeeded(launches)) << name;
   // The choice of tiles counts what emission allocates.
   if (problem->m() * problem->n() * problem->z() * problem->k() > 0) {
-    EXPECT_EQ(allocatedBytes(impl->kernels->lookupSymbol(symbol)), hero::factsOf(schedule.tile.mainloop).sharedBytes(*problem, schedule.tile)) << name;
+    EXPECT_EQ(allocatedBytes(impl->kernels->lookupSymbol(symbol)),
+              hero::factsOf(schedule.tile.mainloop).sharedBytes(*problem, schedule.tile))
+        << name;
   }
   int64_t scratch = hero::scratchBytes(*problem, schedule);
   EXPECT_EQ(launches->size(), 1u + (schedule.splits > 1) + !problem->columnSums.empty()) << name;
-  impl->items.push_back(
-      {name, std::move(module), *launches, scratch, c.draws.empty() ? Draw{-1, 1} : c.draws.front()});
+  impl->items.push_back({name, std::move(module), *launches, scratch, c.draws.empty() ? Draw{-1, 1} : c.draws.front()});
 }
 
 void HeroBatch::Impl::check(rt::emulator::Module &object, Item &item) {
@@ -288,17 +283,17 @@ void HeroBatch::Impl::check(rt::emulator::Module &object, Item &item) {
   ASSERT_EQ(results.size(), expected->size()) << item.name;
   for (auto [r, enclosure] : llvm::enumerate(*expected)) {
     Comparison comparison = compare(enclosure, results[r]);
-    EXPECT_EQ(comparison.outside, 0)
-        << item.name << ": result " << r << ", of " << comparison.elements << " elements, first at "
-        << comparison.firstOutside << ": "
-        << (comparison.firstOutside < 0 ? 0 : results[r].values[comparison.firstOutside]) << " instead of "
-        << (comparison.firstOutside < 0 ? 0 : enclosure.value.values[comparison.firstOutside]);
+    EXPECT_EQ(comparison.outside, 0) << item.name << ": result " << r << ", of " << comparison.elements
+                                     << " elements, first at " << comparison.firstOutside << ": "
+                                     << (comparison.firstOutside < 0 ? 0 : results[r].values[comparison.firstOutside])
+                                     << " instead of "
+                                     << (comparison.firstOutside < 0 ? 0
+                                                                     : enclosure.value.values[comparison.firstOutside]);
     EXPECT_EQ(comparison.unbounded, 0) << item.name;
   }
   std::vector<HostTensor> again = launch(1);
   for (size_t r = 0; r < again.size(); ++r)
-    EXPECT_EQ(again[r].values, results[r].values)
-        << item.name << ": other results in another order of threads";
+    EXPECT_EQ(again[r].values, results[r].values) << item.name << ": other results in another order of threads";
 }
 
 void HeroBatch::run() {

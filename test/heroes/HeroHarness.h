@@ -16,14 +16,13 @@ namespace mpc::test {
 /// A dispatch whose first op is a hero.
 using HeroCase = Case;
 
-/// Makes the case [m, k] x [k, n], both stored as the flags say. `batchA` and `batchB` are "" or such as
-/// "2x3x".
-HeroCase matmulCase(const std::string &element, int m, int n, int k, bool transposeA = false,
-                    bool transposeB = false, const std::string &batchA = "", const std::string &batchB = "");
+/// Makes the case [m, k] x [k, n], both stored as the flags say. `batchA` and `batchB` are "" or such as "2x3x".
+HeroCase matmulCase(const std::string &element, int m, int n, int k, bool transposeA = false, bool transposeB = false,
+                    const std::string &batchA = "", const std::string &batchB = "");
 
 /// Makes the case a[m, k] x b[n, k] transposed, of 8-bit floats. `element` is that of the result.
-HeroCase float8Case(const std::string &a, const std::string &b, const std::string &element, int m, int n,
-                    int k, const std::string &batchA = "", const std::string &batchB = "");
+HeroCase float8Case(const std::string &a, const std::string &b, const std::string &element, int m, int n, int k,
+                    const std::string &batchA = "", const std::string &batchB = "");
 
 /// A convolution of one to three spatial dimensions.
 struct Window {
@@ -46,9 +45,7 @@ HeroCase withEpilogue(HeroCase c, EpilogueOps ops);
 class Random {
 public:
   explicit Random(uint64_t seed) : engine(seed) {}
-  int64_t operator()(int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(engine);
-  }
+  int64_t operator()(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine); }
   template <typename T>
   const T &of(const std::vector<T> &choices) {
     return choices[(*this)(0, choices.size() - 1)];
@@ -59,8 +56,9 @@ private:
 };
 EpilogueOps randomEpilogue(Random &random);
 
-/// Adds three results to a case whose last dimension is the columns of its product: the sums over all other dimensions of its first result, in the element type and in f32, and of
-/// the result's square. Without `keep` these are the only results.
+/// Adds three results to a case whose last dimension is the columns of its product: the sums over all other
+/// dimensions of its first result, in the element type and in f32, and of the result's square. Without `keep` these
+/// are the only results.
 HeroCase withColumnSums(HeroCase c, bool keep = true);
 
 class HeroBatch {

@@ -19,8 +19,8 @@ HeroCase randomMatmul(Random &random, const std::string &type) {
   const std::vector<std::pair<std::string, std::string>> batches = {
       {"", ""}, {"", ""}, {"", ""}, {"3x", "3x"}, {"2x", ""}, {"", "2x"}, {"2x1x", "3x"}, {"2x3x", "1x3x"}};
   auto &[batchA, batchB] = random.of(batches);
-  return matmulCase(type, random.of(extents), random.of(extents), random.of(depths), random(0, 1),
-                    random(0, 1), batchA, batchB);
+  return matmulCase(type, random.of(extents), random.of(extents), random.of(depths), random(0, 1), random(0, 1), batchA,
+                    batchB);
 }
 
 Window randomWindow(Random &random) {
@@ -51,8 +51,8 @@ void runMatmuls(llvm::StringRef arch, uint64_t seed, int count) {
   Random random(seed);
   HeroBatch batch(arch);
   for (int i = 0; i < count; ++i)
-    batch.add(withEpilogue(randomMatmul(random, types[i % types.size()]), randomEpilogue(random)),
-              i / types.size(), random.of(std::vector<int64_t>{1, 1, 2, 3}));
+    batch.add(withEpilogue(randomMatmul(random, types[i % types.size()]), randomEpilogue(random)), i / types.size(),
+              random.of(std::vector<int64_t>{1, 1, 2, 3}));
   batch.run();
 }
 void runConvolutions(llvm::StringRef arch, ConvKind kind, uint64_t seed, int count) {
@@ -109,11 +109,10 @@ TEST(Heroes, Corners) {
     // There is nothing to sum, so the sums are zeros, to which the epilogue is applied.
     batch.add(withEpilogue(matmulCase("f16", 5, 24, 0), {.bias = true, .relu = true}));
     // Both operands are the same tensor.
-    batch.add(
-        {.name = "square",
-         .inputs = {"tensor<40x40xf16>"},
-         .body = "%h = graph.matmul %0, %0 : (tensor<40x40xf16>, tensor<40x40xf16>) -> tensor<40x40xf16>",
-         .yields = {"%h : tensor<40x40xf16>"}});
+    batch.add({.name = "square",
+               .inputs = {"tensor<40x40xf16>"},
+               .body = "%h = graph.matmul %0, %0 : (tensor<40x40xf16>, tensor<40x40xf16>) -> tensor<40x40xf16>",
+               .yields = {"%h : tensor<40x40xf16>"}});
     // The epilogue reads a residual, with splits too.
     HeroCase residual = withEpilogue(matmulCase("f16", 33, 48, 130), {.residual = true});
     batch.add(residual, 0, 1);

@@ -8,8 +8,7 @@
 using namespace mpc;
 using namespace mpc::test;
 
-/// Compiles all tiles of an architecture for these cases and prints a line of registers and shared memory for
-/// each.
+/// Compiles all tiles of an architecture for these cases and prints a line of registers and shared memory for each.
 static void expectNoSpills(llvm::StringRef archName, llvm::ArrayRef<HeroCase> cases) {
   std::string ptxas = findPtxas();
   if (ptxas.empty())
@@ -35,10 +34,9 @@ static void expectNoSpills(llvm::StringRef archName, llvm::ArrayRef<HeroCase> ca
       const hero::Tile &tile = schedule.tile;
       std::string symbol = "hero" + std::to_string(names.size());
       tiles[symbol] = tile;
-      names[symbol] =
-          llvm::formatv("{0} {1} {2}x{3}x{4}{5}{6}, vectors {7} {8}", archName, hero::nameOf(tile.mainloop),
-                        tile.m, tile.n, tile.k, tile.pingPong ? " ping-pong" : "",
-                        schedule.cluster > 1 ? " cluster" : "", problem->a.vector, problem->b.vector);
+      names[symbol] = llvm::formatv("{0} {1} {2}x{3}x{4}{5}{6}, vectors {7} {8}", archName, hero::nameOf(tile.mainloop),
+                                    tile.m, tile.n, tile.k, tile.pingPong ? " ping-pong" : "",
+                                    schedule.cluster > 1 ? " cluster" : "", problem->a.vector, problem->b.vector);
       ASSERT_TRUE(succeeded(hero::emitScheduled(*problem, *kernels, symbol, schedule))) << c.name;
     }
   }
@@ -64,8 +62,7 @@ static void expectNoSpills(llvm::StringRef archName, llvm::ArrayRef<HeroCase> ca
             << names[kernel.symbol];
       }
       if (tile.blocks != 0) {
-        EXPECT_LE(tile.blocks * tile.threads() * report.registers, arch.registersPerSm)
-            << names[kernel.symbol];
+        EXPECT_LE(tile.blocks * tile.threads() * report.registers, arch.registersPerSm) << names[kernel.symbol];
         EXPECT_LE(tile.blocks * (report.sharedBytes + kernel.dynamicSharedBytes), arch.sharedBytesPerSm)
             << names[kernel.symbol];
       }
@@ -99,23 +96,22 @@ TEST(HeroResources, Sm90aConvolutions) {
   Window dilated = window(2);
   dilated.dilations = {2, 2};
   dilated.padLow = dilated.padHigh = {2, 2};
-  expectNoSpills("sm_90a", {withEpilogue(convCase(ConvKind::Forward, "bf16", window(2)),
-                                         {.bias = true, .relu = true, .residual = true, .cast = true}),
-                            convCase(ConvKind::InputGrad, "bf16", window(2)),
-                            convCase(ConvKind::InputGrad, "bf16", dilated)});
+  expectNoSpills("sm_90a",
+                 {withEpilogue(convCase(ConvKind::Forward, "bf16", window(2)),
+                               {.bias = true, .relu = true, .residual = true, .cast = true}),
+                  convCase(ConvKind::InputGrad, "bf16", window(2)), convCase(ConvKind::InputGrad, "bf16", dilated)});
 }
 TEST(HeroResources, Sm90aFourChannels) {
   Window picture = window(2);
   picture.in = {224, 224}, picture.kernel = {7, 7}, picture.padLow = picture.padHigh = {3, 3};
   picture.channels = 4, picture.outChannels = 64;
-  expectNoSpills("sm_90a",
-                 {withEpilogue(convCase(ConvKind::Forward, "f16", picture), {.bias = true, .relu = true}),
-                  convCase(ConvKind::WeightGrad, "f16", picture)});
+  expectNoSpills("sm_90a", {withEpilogue(convCase(ConvKind::Forward, "f16", picture), {.bias = true, .relu = true}),
+                            convCase(ConvKind::WeightGrad, "f16", picture)});
 }
 TEST(HeroResources, Sm90aLayouts) {
-  expectNoSpills("sm_90a", {matmulCase("bf16", 1024, 1000, 1048, true, false),
-                            matmulCase("bf16", 1000, 1024, 1048, false, true),
-                            matmulCase("f16", 1000, 1000, 1000, true, true, "3x", "3x")});
+  expectNoSpills("sm_90a",
+                 {matmulCase("bf16", 1024, 1000, 1048, true, false), matmulCase("bf16", 1000, 1024, 1048, false, true),
+                  matmulCase("f16", 1000, 1000, 1000, true, true, "3x", "3x")});
 }
 TEST(HeroResources, Sm90aFloat8) {
   expectNoSpills("sm_90a", {withEpilogue(float8Case("f8E4M3FN", "f8E4M3FN", "f16", 1024, 1024, 1024),

@@ -11,18 +11,15 @@ namespace {
 
 struct Described {
   explicit Described(const HeroCase &c)
-      : context(makeContext()), module(parseCase(context.get(), c)),
-        problem(*hero::describeHero(dispatchOf(*module))) {}
-  hero::Schedule schedule(llvm::StringRef arch) const {
-    return hero::fastestSchedule(problem, *findGpuArch(arch));
+      : context(makeContext()), module(parseCase(context.get(), c)), problem(*hero::describeHero(dispatchOf(*module))) {
   }
+  hero::Schedule schedule(llvm::StringRef arch) const { return hero::fastestSchedule(problem, *findGpuArch(arch)); }
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   hero::Problem problem;
 };
 
-Window square(int64_t batch, int64_t in, int64_t channels, int64_t outChannels, int64_t kernel,
-              int64_t stride) {
+Window square(int64_t batch, int64_t in, int64_t channels, int64_t outChannels, int64_t kernel, int64_t stride) {
   int64_t pad = kernel / 2;
   return {.in = {in, in},
           .kernel = {kernel, kernel},
@@ -36,9 +33,9 @@ Window square(int64_t batch, int64_t in, int64_t channels, int64_t outChannels, 
 }
 
 TEST(HeroSchedule, TensorCoresWhereTheTypeHasThem) {
-  for (auto [type, arch, mma] : {std::tuple("f16", "sm_60", false), std::tuple("f16", "sm_75", true),
-                                 std::tuple("bf16", "sm_75", false), std::tuple("bf16", "sm_80", true),
-                                 std::tuple("f32", "sm_90a", false), std::tuple("f64", "sm_80", false)}) {
+  for (auto [type, arch, mma] :
+       {std::tuple("f16", "sm_60", false), std::tuple("f16", "sm_75", true), std::tuple("bf16", "sm_75", false),
+        std::tuple("bf16", "sm_80", true), std::tuple("f32", "sm_90a", false), std::tuple("f64", "sm_80", false)}) {
     Described d(matmulCase(type, 512, 512, 512));
     EXPECT_EQ(d.schedule(arch).tile.mainloop == hero::Mainloop::Mma, mma) << type << " " << arch;
   }

@@ -64,9 +64,8 @@ TEST(HeroText, SchedulesOfAProblemDifferInTheirTexts) {
             << c.name << " " << arch.name.str() << ": " << text;
       }
     }
-  for (const char *text :
-       {"", "wgmma", "wgmma 128x256", "wgmma 128x256x64x1", "wgmma 0x256x64", "wgma 128x256x64",
-        "wgmma 128x256x64 stages", "wgmma 128x256x64  stages=4", "wgmma 128x256x64 =4"})
+  for (const char *text : {"", "wgmma", "wgmma 128x256", "wgmma 128x256x64x1", "wgmma 0x256x64", "wgma 128x256x64",
+                           "wgmma 128x256x64 stages", "wgmma 128x256x64  stages=4", "wgmma 128x256x64 =4"})
     EXPECT_FALSE(kernel::Contraction::hasForm(text)) << text;
   EXPECT_TRUE(kernel::Contraction::hasForm("wgmma 128x256x64 stages=4 colour=7"));
   EXPECT_FALSE(kernel::Contraction::parse("wgmma 128x256x64 stages=4 colour=7"));
@@ -104,7 +103,8 @@ TEST(HeroText, KeysTellProblemsApart) {
     EXPECT_FALSE(ProblemKey::parse(text, any.context.get())) << text;
 }
 
-// A product whose columns are summed is never split along k, so what was measured of it without the sums does not hold for it.
+// A product whose columns are summed is never split along k, so what was measured of it without the sums does
+// not hold for it.
 TEST(HeroText, ColumnSumsArePartOfTheKey) {
   Described plain(matmulCase("f16", 64, 64, 4096)), summed(withColumnSums(matmulCase("f16", 64, 64, 4096)));
   EXPECT_EQ(plain.key(), "matmul f16 nn m=64 n=64 k=4096 z=1 a=tiled b=tiled");
@@ -152,7 +152,8 @@ TEST(HeroTuning, UnknownProblemsGetTheLeastEstimate) {
   EXPECT_EQ(d.dispatch.getScheduleAttr().getSchedule(), fastestSchedule(plain.problem, hopper()).contraction());
   EXPECT_FALSE(planOf(d.dispatch, hopper(), &tuning).measured);
   // A schedule that the problem does not have is an error; it is not replaced by another one.
-  plain.dispatch.setScheduleAttr(kernel::ContractionAttr::get(plain.context.get(), *kernel::Contraction::parse("simt 1x1x1")));
+  plain.dispatch.setScheduleAttr(
+      kernel::ContractionAttr::get(plain.context.get(), *kernel::Contraction::parse("simt 1x1x1")));
   std::string message;
   mlir::ScopedDiagnosticHandler handler(plain.context.get(), [&](mlir::Diagnostic &diagnostic) {
     message += diagnostic.str();

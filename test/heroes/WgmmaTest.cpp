@@ -37,10 +37,7 @@ Window randomWindow(Random &random) {
     w.dilations.push_back(random.of(std::vector<int64_t>{1, 1, 1, 2}));
     w.padLow.push_back(random(0, 2));
     w.padHigh.push_back(random(0, 2));
-    w.in.push_back(w.dilations[i] * (w.kernel[i] - 1) + 1 +
-                   random(0, spatial == 3   ? 1
-                             : spatial == 2 ? 4
-                                            : 16));
+    w.in.push_back(w.dilations[i] * (w.kernel[i] - 1) + 1 + random(0, spatial == 3 ? 1 : spatial == 2 ? 4 : 16));
   }
   return w;
 }
@@ -51,8 +48,8 @@ void runMatmuls(uint64_t seed, int count) {
   Random random(seed);
   HeroBatch batch("sm_90a");
   for (int i = 0; i < count; ++i)
-    batch.add(withEpilogue(randomMatmul(random, halves[i % 2]), randomEpilogue(random)),
-              hero::Mainloop::Wgmma, i / 2, random.of(splits), random(0, 1));
+    batch.add(withEpilogue(randomMatmul(random, halves[i % 2]), randomEpilogue(random)), hero::Mainloop::Wgmma, i / 2,
+              random.of(splits), random(0, 1));
   batch.run();
 }
 
@@ -88,8 +85,7 @@ TEST(Wgmma, Im2col) {
     for (size_t d = 0; d < w.in.size(); ++d)
       w.padLow[d] = std::max<int64_t>(w.padLow[d], w.kernel[d] / 2);
     auto kind = std::vector{ConvKind::Forward, ConvKind::InputGrad, ConvKind::WeightGrad}[size_t(i % 3)];
-    batch.add(convCase(kind, halves[i / 3 % 2], w), hero::Mainloop::Wgmma, i / 3, random.of(splits),
-              random(0, 1));
+    batch.add(convCase(kind, halves[i / 3 % 2], w), hero::Mainloop::Wgmma, i / 3, random.of(splits), random(0, 1));
   }
   batch.run();
 }
@@ -103,8 +99,7 @@ TEST(Wgmma, FourChannels) {
     w.groups = 1, w.channels = random.of(std::vector<int64_t>{4, 12});
     w.outChannels = random.of(std::vector<int64_t>{16, 64});
     auto kind = std::vector{ConvKind::Forward, ConvKind::InputGrad, ConvKind::WeightGrad}[size_t(i % 3)];
-    batch.add(convCase(kind, halves[i / 3 % 2], w), hero::Mainloop::Wgmma, i / 3, random.of(splits),
-              random(0, 1));
+    batch.add(convCase(kind, halves[i / 3 % 2], w), hero::Mainloop::Wgmma, i / 3, random.of(splits), random(0, 1));
   }
   batch.run();
 }
@@ -124,7 +119,6 @@ TEST(Wgmma, LongSums) {
   HeroBatch batch("sm_90a");
   for (size_t tile = 0; tile < 10; ++tile)
     for (bool clustered : {false, true})
-      batch.add(matmulCase("f16", 72, 72, 1032, tile % 2, tile / 2 % 2), hero::Mainloop::Wgmma, tile, 1,
-                clustered);
+      batch.add(matmulCase("f16", 72, 72, 1032, tile % 2, tile / 2 % 2), hero::Mainloop::Wgmma, tile, 1, clustered);
   batch.run();
 }

@@ -53,7 +53,8 @@ private:
   rlimit before;
 };
 
-/// Runs all that `mpc check` does on broken bytes. The result must be located problems with hints, or a network that can be trained.
+/// Runs all that `mpc check` does on broken bytes. The result must be located problems with hints, or a network
+/// that can be trained.
 static bool checksOrFails(const std::string &bytes) {
   Limits::nextCase();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -142,8 +143,7 @@ static ModelBuilder relu() {
 
 TEST(BadInput, Files) {
   EXPECT_NE(import(std::string()).diagnostics.find("the file is empty"), std::string::npos);
-  EXPECT_NE(import(std::string("PK\3\4 not a model at all")).diagnostics.find("not an ONNX model"),
-            std::string::npos);
+  EXPECT_NE(import(std::string("PK\3\4 not a model at all")).diagnostics.find("not an ONNX model"), std::string::npos);
   ModelBuilder m = relu();
   m.model.clear_graph();
   expectError(m, "model.onnx: error: the model has no graph");
@@ -295,12 +295,9 @@ TEST(BadInput, Tensors) {
               "w: error: has 7 bytes of data, its shape and type need 12");
   expectError(withTensor([](auto &t) { t.set_dims(0, -3); }), "w: error: has a negative dimension");
   expectError(withTensor([](auto &t) { t.set_dims(0, int64_t(1) << 60); }), "more than 2^33 elements");
-  expectError(withTensor([](auto &t) { t.clear_raw_data(); }),
-              "w: error: has 0 elements of data, its shape says 3");
-  expectError(withTensor([](auto &t) { t.set_data_type(8); }),
-              "w: error: element type STRING is not supported");
-  expectError(withTensor([](auto &t) { t.set_data_type(99); }),
-              "w: error: element type type code 99 is not supported");
+  expectError(withTensor([](auto &t) { t.clear_raw_data(); }), "w: error: has 0 elements of data, its shape says 3");
+  expectError(withTensor([](auto &t) { t.set_data_type(8); }), "w: error: element type STRING is not supported");
+  expectError(withTensor([](auto &t) { t.set_data_type(99); }), "w: error: element type type code 99 is not supported");
 }
 
 TEST(BadInput, EverythingAtOnce) {
@@ -319,13 +316,18 @@ TEST(BadInput, EverythingAtOnce) {
   EXPECT_EQ(report.problems[1].opset, 17);
 }
 
-/// Makes x [2,3] -> Einsum e -> Resize (with three mistakes) -> Gemm -> logits. `stated` says whether the model states the types of values.
+/// Makes x [2,3] -> Einsum e -> Resize (with three mistakes) -> Gemm -> logits. `stated` says whether the model states
+/// the types of values.
 static ModelBuilder severalProblems(bool stated) {
   ModelBuilder m;
-  m.input("x", {int64_t(2), int64_t(1), int64_t(4), int64_t(4)}).weight("w", {3, 64}).floats("scales", {4}, {1, 1, 2, 2});
+  m.input("x", {int64_t(2), int64_t(1), int64_t(4), int64_t(4)})
+      .weight("w", {3, 64})
+      .floats("scales", {4}, {1, 1, 2, 2});
   m.node("Einsum", {"x"}, {"e"});
   m.node("Resize", {"e", "", "scales"}, {"r"},
-         {{"mode", std::string("cubic")}, {"coordinate_transformation_mode", std::string("tf_crop_and_resize")}, {"strength", int64_t(3)}});
+         {{"mode", std::string("cubic")},
+          {"coordinate_transformation_mode", std::string("tf_crop_and_resize")},
+          {"strength", int64_t(3)}});
   m.node("Flatten", {"r"}, {"f"});
   m.node("Gemm", {"f", "w"}, {"logits"}, {{"transB", int64_t(1)}, {"transC", int64_t(1)}});
   m.output("logits");
@@ -354,9 +356,10 @@ static std::vector<std::string> problemsOf(const ModelBuilder &m, const std::str
 TEST(BadInput, EverythingAtOnceBehindWhatIsNotSupported) {
   EXPECT_EQ(problemsOf(severalProblems(false), "mse:logits:t"), std::vector<std::string>{"e: is not supported"});
   EXPECT_EQ(problemsOf(severalProblems(true), "hinge:logits:t"),
-            (std::vector<std::string>{"e: is not supported", "r: coordinate_transformation_mode 'tf_crop_and_resize' is not supported",
-                                      "r: mode 'cubic' is not supported", "r: attribute 'strength' is not supported at this opset",
-                                      "logits: attribute 'transC' is not supported at this opset", "m: there is no loss 'hinge'"}));
+            (std::vector<std::string>{
+                "e: is not supported", "r: coordinate_transformation_mode 'tf_crop_and_resize' is not supported",
+                "r: mode 'cubic' is not supported", "r: attribute 'strength' is not supported at this opset",
+                "logits: attribute 'transC' is not supported at this opset", "m: there is no loss 'hinge'"}));
 }
 
 /// Unknown ops and missing gradients are reported together, and a missing gradient names its path.
@@ -367,7 +370,8 @@ TEST(BadInput, MissingGradientsWithTheRest) {
     m.weight(name, {3});
   m.node("MatMul", {"x", "w"}, {"dense"});
   for (const char *norm : {"one", "two"})
-    m.node("BatchNormalization", {"dense", "scale", "bias", "mean", "var"}, {norm, std::string(norm) + ".mean", std::string(norm) + ".var"}, {{"training_mode", int64_t(1)}});
+    m.node("BatchNormalization", {"dense", "scale", "bias", "mean", "var"},
+           {norm, std::string(norm) + ".mean", std::string(norm) + ".var"}, {{"training_mode", int64_t(1)}});
   m.node("Add", {"one.mean", "two.mean"}, {"sum"});
   m.node("Det", {"sum"}, {"d"});
   m.node("ReduceMean", {"d"}, {"loss"}, {{"keepdims", int64_t(0)}});
@@ -390,7 +394,9 @@ TEST(BadInput, MissingGradientsWithTheRest) {
   EXPECT_EQ(found.size(), 5u) << testing::PrintToString(found);
   EXPECT_EQ(found.front(), "d: is not supported");
   for (const char *norm : {"one", "two"})
-    EXPECT_EQ(llvm::count_if(found, [&](const std::string &text) { return llvm::StringRef(text).starts_with(norm); }), 2) << testing::PrintToString(found);
+    EXPECT_EQ(llvm::count_if(found, [&](const std::string &text) { return llvm::StringRef(text).starts_with(norm); }),
+              2)
+        << testing::PrintToString(found);
   EXPECT_NE(path.find("on the path: 'graph.matmul' (dense); it depends on parameter @w; "), std::string::npos) << path;
 }
 

@@ -6,8 +6,7 @@ using namespace mpc;
 using namespace mpc::test;
 using L = std::vector<int64_t>;
 
-static void expectIn(const Imported &result, std::initializer_list<const char *> parts,
-                     const char *error = nullptr) {
+static void expectIn(const Imported &result, std::initializer_list<const char *> parts, const char *error = nullptr) {
   if (error) {
     EXPECT_FALSE(result.ok()) << result.ir;
     EXPECT_NE(result.diagnostics.find(error), std::string::npos) << result.diagnostics;
@@ -20,12 +19,13 @@ static void expectIn(const Imported &result, std::initializer_list<const char *>
 
 TEST(Forms, LeNet) {
   Imported r = import(lenet());
-  expectIn(r, {"train.variable @conv1.weight parameter : tensor<6x1x5x5xf32> = dense_resource<conv1.weight>",
-               "train.variable @conv1.bias parameter : tensor<6xf32> = dense<[", // 24 bytes are small enough to stay inline
-               "%arg0: tensor<4x1x28x28xf32> {train.batched, train.name = \"x\"}",
-               "%arg1: tensor<4xi64> {train.batched, train.labels_below = 10 : i64, train.name = \"target\"}",
-               "{train.name = \"loss\", train.role = \"output\"}", "graph.matmul", "{transpose_b}",
-               "graph.softmax_cross_entropy"});
+  expectIn(
+      r, {"train.variable @conv1.weight parameter : tensor<6x1x5x5xf32> = dense_resource<conv1.weight>",
+          "train.variable @conv1.bias parameter : tensor<6xf32> = dense<[", // 24 bytes are small enough to stay inline
+          "%arg0: tensor<4x1x28x28xf32> {train.batched, train.name = \"x\"}",
+          "%arg1: tensor<4xi64> {train.batched, train.labels_below = 10 : i64, train.name = \"target\"}",
+          "{train.name = \"loss\", train.role = \"output\"}", "graph.matmul", "{transpose_b}",
+          "graph.softmax_cross_entropy"});
   EXPECT_EQ(count(r.ir, "train.variable"), 8u);
   EXPECT_EQ(count(r.ir, "train.read"), 8u);
   EXPECT_EQ(count(r.ir, "graph.conv "), 2u);
@@ -133,10 +133,7 @@ TEST(Forms, IndicesThatCannotBeBoundedAreNoted) {
             }).find(said),
             std::string::npos);
   // This is one pair of indices for the whole batch, so it is no part of a sample.
-  EXPECT_NE(notes([&](ModelBuilder &m) {
-              m.node("GatherND", {"table", "one"}, {"y"});
-            }).find(said),
-            std::string::npos);
+  EXPECT_NE(notes([&](ModelBuilder &m) { m.node("GatherND", {"table", "one"}, {"y"}); }).find(said), std::string::npos);
   EXPECT_EQ(notes([&](ModelBuilder &m) { gather(m, "ids"); }), "");
   EXPECT_EQ(notes([&](ModelBuilder &m) { gather(m, "known"); }), "");
   EXPECT_EQ(notes([&](ModelBuilder &m) {
@@ -151,13 +148,11 @@ TEST(Forms, NodesNamesAreLocations) {
   auto module = importOnnxBytes(context, lenet().bytes(), "m", "", {});
   ASSERT_TRUE(module);
   std::vector<std::string> names;
-  module->walk(
-      [&](graph::ReluOp op) { names.push_back(mlir::cast<mlir::NameLoc>(op.getLoc()).getName().str()); });
+  module->walk([&](graph::ReluOp op) { names.push_back(mlir::cast<mlir::NameLoc>(op.getLoc()).getName().str()); });
   EXPECT_EQ(names, (std::vector<std::string>{"r1", "r2", "r3"}));
 }
 
-static ModelBuilder norm(int64_t opset, std::vector<std::string> outputs,
-                         std::optional<int64_t> trainingMode) {
+static ModelBuilder norm(int64_t opset, std::vector<std::string> outputs, std::optional<int64_t> trainingMode) {
   ModelBuilder m(opset);
   m.input("x", {int64_t(2), int64_t(3), int64_t(4), int64_t(4)});
   m.weight("scale", {3}).weight("bias", {3}).weight("mean", {3}).weight("var", {3});
@@ -199,7 +194,10 @@ TEST(Forms, InferenceNormStaysInAFileExportedForTraining) {
   Imported r = import(withSecond(1));
   expectIn(r, {"graph.batch_norm %arg0", "graph.batch_norm_inference", "train.assign @mean,"});
   EXPECT_EQ(count(r.ir, "train.assign"), 2u);
-  EXPECT_NE(r.diagnostics.find("remark: BatchNormalization stays in its inference form, since the file was exported for training (--mode=train lets it train): 'second'"), std::string::npos) << r.diagnostics;
+  EXPECT_NE(r.diagnostics.find("remark: BatchNormalization stays in its inference form, since the file was exported "
+                               "for training (--mode=train lets it train): 'second'"),
+            std::string::npos)
+      << r.diagnostics;
   ImportOptions all;
   all.mode = TrainingMode::Train;
   EXPECT_EQ(count(import(withSecond(1), all).ir, "graph.batch_norm_inference"), 0u);
@@ -240,13 +238,10 @@ TEST(Forms, NormsThatShareABufferGetTheirOwn) {
   m.node("BatchNormalization", {"h", "scale", "bias", "mean", "var"}, {"second"});
   m.model.mutable_graph()->mutable_output(0)->set_name("second");
   Imported r = import(m);
-  expectIn(
-      r, {"train.assign @mean,", "train.assign @\"mean@second\",", "train.variable @\"mean@second\" buffer"});
+  expectIn(r, {"train.assign @mean,", "train.assign @\"mean@second\",", "train.variable @\"mean@second\" buffer"});
   // The attributes say where the values belong. The place is identified by the node's first output, not by its name.
-  EXPECT_EQ(count(r.ir, "{train.input = 3 : i64, train.name = \"mean\", train.node = \"second\"}"), 1u)
-      << r.ir;
-  EXPECT_EQ(count(r.ir, "{train.input = 4 : i64, train.name = \"var\", train.node = \"second\"}"), 1u)
-      << r.ir;
+  EXPECT_EQ(count(r.ir, "{train.input = 3 : i64, train.name = \"mean\", train.node = \"second\"}"), 1u) << r.ir;
+  EXPECT_EQ(count(r.ir, "{train.input = 4 : i64, train.name = \"var\", train.node = \"second\"}"), 1u) << r.ir;
   EXPECT_EQ(count(r.ir, "train.input"), 2u);
 }
 
@@ -288,8 +283,7 @@ TEST(Forms, StatisticsInFunctionsHaveNoPlaceToBeExportedTo) {
   body.add_output("Y");
   Imported r = import(m);
   expectIn(r, {"train.assign @mean,", "train.name = \"mean\", train.node = \"\"}"});
-  EXPECT_NE(r.diagnostics.find("mpc export will refuse what was trained"), std::string::npos)
-      << r.diagnostics;
+  EXPECT_NE(r.diagnostics.find("mpc export will refuse what was trained"), std::string::npos) << r.diagnostics;
 }
 
 static ModelBuilder dropout(int64_t opset, bool training) {
@@ -373,8 +367,7 @@ TEST(Forms, NamedDimensions) {
   Imported r = import(m);
   EXPECT_FALSE(r.ok());
   EXPECT_EQ(r.report.unboundDims, (std::vector<std::string>{"x[0] (N)", "x[1] (seq)"}));
-  EXPECT_NE(r.diagnostics.find("hint: bind it with --batch=N or --dim N=N"), std::string::npos)
-      << r.diagnostics;
+  EXPECT_NE(r.diagnostics.find("hint: bind it with --batch=N or --dim N=N"), std::string::npos) << r.diagnostics;
   ImportOptions options;
   options.batch = 3;
   options.dims["seq"] = 7;
@@ -558,7 +551,9 @@ TEST(Forms, AForwardRunKnowsItsParameters) {
   m.node("Resize", {"x", "", "both"}, {"r"}, {{"mode", std::string("linear")}});
   m.node("Conv", {"r", "w", "both"}, {"y"});
   m.output("y");
-  EXPECT_NE(import(m).diagnostics.find("(input 2, 'both') is not known at compile time\nnote: hint: it is a trained parameter"), std::string::npos);
+  EXPECT_NE(import(m).diagnostics.find(
+                "(input 2, 'both') is not known at compile time\nnote: hint: it is a trained parameter"),
+            std::string::npos);
   ImportOptions options;
   options.forwardOnly = true;
   expectIn(import(m, options), {"graph.resize", "train.variable @both parameter"});
@@ -569,8 +564,10 @@ TEST(Forms, ResizeToOneElementReadsOneCoordinate) {
   ModelBuilder m(18);
   m.input("x", {int64_t(1), int64_t(1), int64_t(3), int64_t(10)}).ints("sizes", {3, 2});
   m.node("Resize", {"x", "", "", "sizes"}, {"y"},
-         {{"mode", std::string("linear")}, {"coordinate_transformation_mode", std::string("align_corners")},
-          {"keep_aspect_ratio_policy", std::string("not_larger")}, {"axes", L{2, 3}}});
+         {{"mode", std::string("linear")},
+          {"coordinate_transformation_mode", std::string("align_corners")},
+          {"keep_aspect_ratio_policy", std::string("not_larger")},
+          {"axes", L{2, 3}}});
   m.output("y");
   expectIn(import(m), {"graph.resize", "array<f64: 1.000000e+00, 1.000000e+00, 0.000000e+00, 9.000000e+00>",
                        "-> tensor<1x1x1x2xf32>"});

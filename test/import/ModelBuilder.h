@@ -47,8 +47,7 @@ public:
       values[i] = 0.01f * float(i % 100 + 1);
     return floats(name, dims, values);
   }
-  ModelBuilder &floats(const std::string &name, const std::vector<int64_t> &dims,
-                       const std::vector<float> &values) {
+  ModelBuilder &floats(const std::string &name, const std::vector<int64_t> &dims, const std::vector<float> &values) {
     auto *t = tensor(name, dims, onnx::TensorProto::FLOAT);
     t->set_raw_data(values.data(), values.size() * sizeof(float));
     return *this;
@@ -146,16 +145,14 @@ inline std::string print(mlir::ModuleOp module) {
   return squeezed;
 }
 
-inline Imported import(const std::string &bytes, const ImportOptions &options = {},
-                       const std::string &folder = "") {
+inline Imported import(const std::string &bytes, const ImportOptions &options = {}, const std::string &folder = "") {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   Imported result;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
     llvm::raw_string_ostream stream(result.diagnostics);
     if (auto name = mlir::dyn_cast<mlir::NameLoc>(d.getLocation()))
       stream << name.getName().getValue() << ": ";
-    stream << (d.getSeverity() == mlir::DiagnosticSeverity::Error ? "error: " : "remark: ") << d.str()
-           << "\n";
+    stream << (d.getSeverity() == mlir::DiagnosticSeverity::Error ? "error: " : "remark: ") << d.str() << "\n";
     for (mlir::Diagnostic &note : d.getNotes())
       stream << "note: " << note.str() << "\n";
     return mlir::success();
@@ -179,16 +176,12 @@ inline size_t count(const std::string &text, const std::string &what) {
 /// Makes LeNet for 28x28 images, with a loss.
 inline ModelBuilder lenet(int64_t batch = 4) {
   ModelBuilder m;
-  m.input("x", {batch, int64_t(1), int64_t(28), int64_t(28)})
-      .input("target", {batch}, onnx::TensorProto::INT64);
+  m.input("x", {batch, int64_t(1), int64_t(28), int64_t(28)}).input("target", {batch}, onnx::TensorProto::INT64);
   m.weight("conv1.weight", {6, 1, 5, 5})
       .weight("conv1.bias", {6})
       .weight("conv2.weight", {16, 6, 5, 5})
       .weight("conv2.bias", {16});
-  m.weight("fc1.weight", {32, 256})
-      .weight("fc1.bias", {32})
-      .weight("fc2.weight", {10, 32})
-      .weight("fc2.bias", {10});
+  m.weight("fc1.weight", {32, 256}).weight("fc1.bias", {32}).weight("fc2.weight", {10, 32}).weight("fc2.bias", {10});
   using L = std::vector<int64_t>;
   m.node("Conv", {"x", "conv1.weight", "conv1.bias"}, {"c1"}, {{"kernel_shape", L{5, 5}}});
   m.node("Relu", {"c1"}, {"r1"});

@@ -42,7 +42,8 @@ TEST(Random, NumbersOfEachOp) {
   ModelBuilder m(17);
   m.input("x", {int64_t(4), int64_t(3)});
   m.node("RandomUniformLike", {"x"}, {"a"}, {{"low", -1.0}, {"high", 3.0}, {"seed", 5.0}});
-  m.node("RandomNormalLike", {"x"}, {"b"}, {{"mean", 0.5}, {"scale", 0.25}, {"dtype", int64_t(onnx::TensorProto::FLOAT16)}});
+  m.node("RandomNormalLike", {"x"}, {"b"},
+         {{"mean", 0.5}, {"scale", 0.25}, {"dtype", int64_t(onnx::TensorProto::FLOAT16)}});
   m.node("RandomUniform", {}, {"c"}, {{"shape", L{2, 2}}});
   m.node("RandomNormal", {}, {"d"}, {{"shape", L{5}}, {"dtype", int64_t(onnx::TensorProto::DOUBLE)}});
   m.node("Bernoulli", {"x"}, {"e"}, {{"dtype", int64_t(onnx::TensorProto::BOOL)}});
@@ -50,18 +51,21 @@ TEST(Random, NumbersOfEachOp) {
   for (const char *name : {"a", "b", "c", "d", "e", "f"})
     m.output(name);
   Imported r = import(m);
-  expectIn(r, {"graph.random uniform %0, %1 {salt = 0 : i64} : (tensor<i64>, tensor<i64>) -> tensor<4x3xf32>", "dense<4.000000e+00>", "dense<-1.000000e+00>",
+  expectIn(r, {"graph.random uniform %0, %1 {salt = 0 : i64} : (tensor<i64>, tensor<i64>) -> tensor<4x3xf32>",
+               "dense<4.000000e+00>", "dense<-1.000000e+00>",
                "graph.random normal %0, %1 {salt = 1 : i64} : (tensor<i64>, tensor<i64>) -> tensor<4x3xf16>",
                "graph.random uniform %0, %1 {salt = 2 : i64} : (tensor<i64>, tensor<i64>) -> tensor<2x2xf32>",
-               "graph.random normal %0, %1 {salt = 3 : i64} : (tensor<i64>, tensor<i64>) -> tensor<5xf64>", "graph.compare lt", "-> tensor<4x7xi32>",
-               "train.variable @rng.seed rng", "train.variable @rng.step counter"});
+               "graph.random normal %0, %1 {salt = 3 : i64} : (tensor<i64>, tensor<i64>) -> tensor<5xf64>",
+               "graph.compare lt", "-> tensor<4x7xi32>", "train.variable @rng.seed rng",
+               "train.variable @rng.step counter"});
   EXPECT_NE(r.diagnostics.find(kStays), std::string::npos) << r.diagnostics;
 }
 
 TEST(Random, RefusesWhatItCannotDraw) {
   ModelBuilder ints(17);
   ints.input("x", {int64_t(4)}, onnx::TensorProto::INT64).output("y").node("RandomUniformLike", {"x"}, {"y"});
-  expectError(import(ints), "y: error: 'RandomUniformLike' (opset 17): random numbers of an integer type are not supported\nnote: hint: give a float type as dtype");
+  expectError(import(ints), "y: error: 'RandomUniformLike' (opset 17): random numbers of an integer type are not "
+                            "supported\nnote: hint: give a float type as dtype");
   ModelBuilder shapeless(17);
   shapeless.input("x", {int64_t(4)}).output("y").node("RandomNormal", {}, {"y"});
   expectError(import(shapeless), "attribute 'shape' is missing");
@@ -73,38 +77,68 @@ TEST(Random, RefusesWhatItCannotDraw) {
 TEST(Random, MasksThatAreDropout) {
   using Build = std::function<void(ModelBuilder &)>;
   const std::vector<std::pair<const char *, Build>> forms = {
-      {"x * (mask / keep)", [](ModelBuilder &m) { bernoulli(m); m.node("Div", {"mask", "keep"}, {"s"}); m.node("Mul", {"x", "s"}, {"y"}); }},
-      {"(mask / keep) * x", [](ModelBuilder &m) { bernoulli(m); m.node("Div", {"mask", "keep"}, {"s"}); m.node("Mul", {"s", "x"}, {"y"}); }},
-      {"x * mask / keep", [](ModelBuilder &m) { bernoulli(m); m.node("Mul", {"x", "mask"}, {"s"}); m.node("Div", {"s", "keep"}, {"y"}); }},
-      {"x / keep * mask", [](ModelBuilder &m) { bernoulli(m); m.node("Div", {"x", "keep"}, {"s"}); m.node("Mul", {"s", "mask"}, {"y"}); }},
-      {"x * mask * scale", [](ModelBuilder &m) { bernoulli(m); m.node("Mul", {"mask", "scale"}, {"s"}); m.node("Mul", {"x", "s"}, {"y"}); }},
-      {"floor(u + keep)", [](ModelBuilder &m) {
+      {"x * (mask / keep)",
+       [](ModelBuilder &m) {
+         bernoulli(m);
+         m.node("Div", {"mask", "keep"}, {"s"});
+         m.node("Mul", {"x", "s"}, {"y"});
+       }},
+      {"(mask / keep) * x",
+       [](ModelBuilder &m) {
+         bernoulli(m);
+         m.node("Div", {"mask", "keep"}, {"s"});
+         m.node("Mul", {"s", "x"}, {"y"});
+       }},
+      {"x * mask / keep",
+       [](ModelBuilder &m) {
+         bernoulli(m);
+         m.node("Mul", {"x", "mask"}, {"s"});
+         m.node("Div", {"s", "keep"}, {"y"});
+       }},
+      {"x / keep * mask",
+       [](ModelBuilder &m) {
+         bernoulli(m);
+         m.node("Div", {"x", "keep"}, {"s"});
+         m.node("Mul", {"s", "mask"}, {"y"});
+       }},
+      {"x * mask * scale",
+       [](ModelBuilder &m) {
+         bernoulli(m);
+         m.node("Mul", {"mask", "scale"}, {"s"});
+         m.node("Mul", {"x", "s"}, {"y"});
+       }},
+      {"floor(u + keep)",
+       [](ModelBuilder &m) {
          m.node("RandomUniformLike", {"like"}, {"u"});
          m.node("Add", {"keep", "u"}, {"sum"});
          m.node("Floor", {"sum"}, {"mask"});
          m.node("Div", {"x", "keep"}, {"s"});
          m.node("Mul", {"s", "mask"}, {"y"});
        }},
-      {"Bernoulli", [](ModelBuilder &m) {
+      {"Bernoulli",
+       [](ModelBuilder &m) {
          m.node("Expand", {"keep", "rows"}, {"p"});
          m.node("Bernoulli", {"p"}, {"mask"});
          m.node("Div", {"mask", "keep"}, {"s"});
          m.node("Mul", {"x", "s"}, {"y"});
        }},
-      {"u > drop", [](ModelBuilder &m) {
+      {"u > drop",
+       [](ModelBuilder &m) {
          m.node("RandomUniformLike", {"like"}, {"u"});
          m.node("Greater", {"u", "drop"}, {"above"});
          m.node("CastLike", {"above", "x"}, {"mask"});
          m.node("Div", {"mask", "keep"}, {"s"});
          m.node("Mul", {"x", "s"}, {"y"});
        }},
-      {"where", [](ModelBuilder &m) {
+      {"where",
+       [](ModelBuilder &m) {
          m.node("RandomUniformLike", {"like"}, {"u"});
          m.node("Less", {"u", "drop"}, {"below"});
          m.node("Mul", {"x", "scale"}, {"s"});
          m.node("Where", {"below", "zero", "s"}, {"y"});
        }},
-      {"not", [](ModelBuilder &m) {
+      {"not",
+       [](ModelBuilder &m) {
          m.node("RandomUniformLike", {"like"}, {"u"});
          m.node("GreaterOrEqual", {"keep", "u"}, {"below"});
          m.node("Not", {"below"}, {"not"});
@@ -112,7 +146,8 @@ TEST(Random, MasksThatAreDropout) {
          m.node("Where", {"again", "scale", "zero"}, {"s"});
          m.node("Mul", {"x", "s"}, {"y"});
        }},
-      {"a vector of samples", [](ModelBuilder &m) {
+      {"a vector of samples",
+       [](ModelBuilder &m) {
          m.node("RandomUniform", {}, {"u"}, {{"shape", L{4}}});
          m.node("Less", {"u", "keep"}, {"below"});
          m.node("Cast", {"below"}, {"flat"}, {{"to", int64_t(onnx::TensorProto::FLOAT)}});
@@ -120,7 +155,8 @@ TEST(Random, MasksThatAreDropout) {
          m.node("Div", {"mask", "keep"}, {"s"});
          m.node("Mul", {"x", "s"}, {"y"});
        }},
-      {"expanded", [](ModelBuilder &m) {
+      {"expanded",
+       [](ModelBuilder &m) {
          bernoulli(m);
          m.node("Expand", {"mask", "all"}, {"wide"});
          m.node("Div", {"wide", "keep"}, {"s"});
@@ -138,7 +174,8 @@ TEST(Random, MasksThatAreDropout) {
     // A forward run refuses the model and says what to do.
     ImportOptions forward;
     forward.forwardOnly = true;
-    expectError(import(m, forward), "draws random numbers in a forward run\nnote: hint: make the model's inference form: mpc export MODEL --inference");
+    expectError(import(m, forward), "draws random numbers in a forward run\nnote: hint: make the model's inference "
+                                    "form: mpc export MODEL --inference");
   }
 }
 
@@ -166,10 +203,25 @@ TEST(Random, MasksOfElementsAndOfEverything) {
 TEST(Random, MasksThatAreNot) {
   using Build = std::function<void(ModelBuilder &)>;
   const std::vector<std::pair<const char *, Build>> forms = {
-      {"no scale", [](ModelBuilder &m) { bernoulli(m); m.node("Mul", {"x", "mask"}, {"y"}); }},
-      {"another scale", [](ModelBuilder &m) { bernoulli(m); m.node("Div", {"mask", "drop"}, {"s"}); m.node("Mul", {"x", "s"}, {"y"}); }},
-      {"added", [](ModelBuilder &m) { bernoulli(m); m.node("Div", {"mask", "keep"}, {"s"}); m.node("Add", {"x", "s"}, {"y"}); }},
-      {"another range", [](ModelBuilder &m) {
+      {"no scale",
+       [](ModelBuilder &m) {
+         bernoulli(m);
+         m.node("Mul", {"x", "mask"}, {"y"});
+       }},
+      {"another scale",
+       [](ModelBuilder &m) {
+         bernoulli(m);
+         m.node("Div", {"mask", "drop"}, {"s"});
+         m.node("Mul", {"x", "s"}, {"y"});
+       }},
+      {"added",
+       [](ModelBuilder &m) {
+         bernoulli(m);
+         m.node("Div", {"mask", "keep"}, {"s"});
+         m.node("Add", {"x", "s"}, {"y"});
+       }},
+      {"another range",
+       [](ModelBuilder &m) {
          m.node("RandomUniformLike", {"like"}, {"u"}, {{"high", 2.0}});
          m.node("Less", {"u", "keep"}, {"below"});
          m.node("Cast", {"below"}, {"mask"}, {{"to", int64_t(onnx::TensorProto::FLOAT)}});
@@ -221,7 +273,12 @@ TEST(Random, MasksFollowTheBatch) {
 /// A weight to which dropout is applied is still a weight.
 TEST(Random, DroppedWeightsAreTrained) {
   ModelBuilder m(17);
-  m.input("x", {int64_t(4), int64_t(3)}).output("y").weight("w", {3, 2}).scalar("keep", 0.5f).scalar("ratio", 0.5f).weight("v", {2, 2});
+  m.input("x", {int64_t(4), int64_t(3)})
+      .output("y")
+      .weight("w", {3, 2})
+      .scalar("keep", 0.5f)
+      .scalar("ratio", 0.5f)
+      .weight("v", {2, 2});
   m.node("RandomUniformLike", {"w"}, {"u"});
   m.node("Less", {"u", "keep"}, {"below"});
   m.node("Cast", {"below"}, {"mask"}, {{"to", int64_t(onnx::TensorProto::FLOAT)}});

@@ -107,13 +107,13 @@ TEST(Roles, WeightsAsInputs) {
   for (const char *name : {"x", "mask"}) // the mask has the batch dimension
     EXPECT_EQ(roleOf(r, name), "data") << name;
   // Kaiming initialization gives sqrt(2/27) and sqrt(2/4); biases are 0, scales and variances 1.
-  for (const char *part : {"@cw parameter : tensor<4x3x3x3xf32> = #train.normal<0.000000e+00 : f64, 0.27216",
-                           "@fw parameter : tensor<10x4xf32> = #train.normal<0.000000e+00 : f64, 0.7071",
-                           "@cb parameter : tensor<4xf32> = #train.fill<0.000000e+00",
-                           "@s parameter : tensor<4xf32> = #train.fill<1.000000e+00",
-                           "@v buffer : tensor<4xf32> = #train.fill<1.000000e+00",
-                           "@m buffer : tensor<4xf32> = #train.fill<0.000000e+00",
-                           "@extra parameter : tensor<4x1x1xf32> = #train.fill<1.000000e+00"})
+  for (const char *part :
+       {"@cw parameter : tensor<4x3x3x3xf32> = #train.normal<0.000000e+00 : f64, 0.27216",
+        "@fw parameter : tensor<10x4xf32> = #train.normal<0.000000e+00 : f64, 0.7071",
+        "@cb parameter : tensor<4xf32> = #train.fill<0.000000e+00",
+        "@s parameter : tensor<4xf32> = #train.fill<1.000000e+00",
+        "@v buffer : tensor<4xf32> = #train.fill<1.000000e+00", "@m buffer : tensor<4xf32> = #train.fill<0.000000e+00",
+        "@extra parameter : tensor<4x1x1xf32> = #train.fill<1.000000e+00"})
     EXPECT_NE(r.ir.find(part), std::string::npos) << part << "\n" << r.ir.substr(0, 3000);
   EXPECT_NE(r.diagnostics.find("remark: graph inputs are taken for parameters"), std::string::npos);
 }

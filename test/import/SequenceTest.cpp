@@ -43,7 +43,9 @@ TEST(Sequence, SplitAndAt) {
 TEST(Sequence, SplitForms) {
   // The forms are single columns, with and without their dimension, and given sizes; below, parts of four and a rest.
   const std::vector<std::tuple<L, int64_t, const char *, const char *>> forms = {
-      {{}, 1, "p-1", "-> tensor<2x1xf32>"}, {{}, 0, "p-1", "tensor<2x1xf32> to tensor<2xf32>"}, {{1, 5}, 1, "p-1", "-> tensor<2x5xf32>"}};
+      {{}, 1, "p-1", "-> tensor<2x1xf32>"},
+      {{}, 0, "p-1", "tensor<2x1xf32> to tensor<2xf32>"},
+      {{1, 5}, 1, "p-1", "-> tensor<2x5xf32>"}};
   for (const auto &[sizes, keepdims, at, shape] : forms) {
     ModelBuilder m = sequences();
     std::vector<std::string> inputs = {"x"};
@@ -62,7 +64,8 @@ TEST(Sequence, SplitForms) {
   expectIn(import(m), {"-> tensor<2x2xf32>"});
 }
 
-/// This uses every list op: the list is x0, then [x0, x1], then x2 is inserted in front and x0 erased again; what is left is joined.
+/// This uses every list op: the list is x0, then [x0, x1], then x2 is inserted in front and x0 erased again; what
+/// is left is joined.
 TEST(Sequence, Lists) {
   ModelBuilder m = sequences();
   m.node("SplitToSequence", {"x", "p2"}, {"parts"}, {{"axis", int64_t(1)}});
@@ -114,7 +117,8 @@ TEST(Sequence, Errors) {
   unknown.input("i", {}, onnx::TensorProto::INT64);
   unknown.node("SplitToSequence", {"x", "p2"}, {"s"}, {{"axis", int64_t(1)}});
   unknown.node("SequenceAt", {"s", "i"}, {"y"});
-  expectError(unknown, "y: error: 'SequenceAt' (opset 17): the position in the sequence (input 1, 'i') is not known at compile time\nnote: hint: ");
+  expectError(unknown, "y: error: 'SequenceAt' (opset 17): the position in the sequence (input 1, 'i') is not known at "
+                       "compile time\nnote: hint: ");
   ModelBuilder beyond = sequences();
   beyond.node("SplitToSequence", {"x", "p2"}, {"s"}, {{"axis", int64_t(0)}});
   beyond.node("SequenceAt", {"s", "p1"}, {"y"});
@@ -125,7 +129,8 @@ TEST(Sequence, Errors) {
   ModelBuilder tensor = sequences();
   tensor.node("SequenceConstruct", {"x", "x"}, {"s"});
   tensor.node("Relu", {"s"}, {"y"});
-  expectError(tensor, "'Relu' (opset 17): input 0 is a sequence, not a tensor\nnote: hint: take its elements with SequenceAt");
+  expectError(tensor,
+              "'Relu' (opset 17): input 0 is a sequence, not a tensor\nnote: hint: take its elements with SequenceAt");
   ModelBuilder sequence = sequences();
   sequence.node("SequenceAt", {"x", "p0"}, {"y"});
   expectError(sequence, "input 0 is a tensor, not a sequence");

@@ -39,8 +39,7 @@ static File importFile(const std::string &path) {
   auto module = importOnnx(context, path, {}, &file.report);
   file.ok = bool(module);
   for (const ImportProblem &p : file.report.problems)
-    file.problems +=
-        "  " + p.node + ": '" + p.op + "' (opset " + std::to_string(p.opset) + "): " + p.why + "\n";
+    file.problems += "  " + p.node + ": '" + p.op + "' (opset " + std::to_string(p.opset) + "): " + p.why + "\n";
   if (module) {
     llvm::raw_string_ostream stream(file.ir);
     mlir::OpPrintingFlags flags;
@@ -67,8 +66,8 @@ static void check(const std::string &folder, std::initializer_list<const char *>
 }
 
 TEST(SharedModels, GradientReferences) {
-  check("gradref", {"ref_deepspeech2_ctc_primitives", "ref_gru_lm_ce", "ref_lstm_lm_ce",
-                    "ref_seq2seq_attn_ce", "ref_ssd_tiny_multibox"});
+  check("gradref", {"ref_deepspeech2_ctc_primitives", "ref_gru_lm_ce", "ref_lstm_lm_ce", "ref_seq2seq_attn_ce",
+                    "ref_ssd_tiny_multibox"});
 }
 TEST(SharedModels, FullSize) { check("models/full-size", {}); }
 TEST(SharedModels, Trained) { check("models/trained", {}); }

@@ -76,7 +76,13 @@ const std::vector<Options> samples = {
     {{"loss-scale", "dynamic"}, {"opt-level", "O2"}},
     {{"loss-scale", "dynamic"}, {"opt-level", "O2"}, {"max-scale", "65536"}},
     {{"loss-scale", "calibrate:7"}, {"headroom", "2"}},
-    {{"init-scale", "8"}, {"growth-factor", "4"}, {"backoff-factor", "0.25"}, {"growth-interval", "3"}, {"min-scale", "0.1"}, {"max-scale", "99"}, {"hysteresis", "2"}},
+    {{"init-scale", "8"},
+     {"growth-factor", "4"},
+     {"backoff-factor", "0.25"},
+     {"growth-interval", "3"},
+     {"min-scale", "0.1"},
+     {"max-scale", "99"},
+     {"hysteresis", "2"}},
     {{"optimizer", "adamw,weight_decay=0.5"}, {"betas", "0.5,0.75"}, {"eps", "1e-3"}},
     {{"lr", "0.1"}},
     {{"momentum", "0.5"}, {"dampening", "0.25"}, {"nesterov", ""}, {"weight-decay", "0.125"}},
@@ -112,15 +118,25 @@ TEST(TrainingFlags, ThePipelineTakesWhatTheCommandTakes) {
 TEST(TrainingFlags, DefaultsAreTheSame) {
   std::string expected = fromCommandLine({});
   EXPECT_EQ(expected, fromPipeline({}));
-  for (const char *part : {"type=fp16", "opt-level=O1", "optimizer=sgd,momentum=0.9", "scaler=dynamic", "keep-gradients=true"})
+  for (const char *part :
+       {"type=fp16", "opt-level=O1", "optimizer=sgd,momentum=0.9", "scaler=dynamic", "keep-gradients=true"})
     EXPECT_NE(expected.find(part), std::string::npos) << part << " in " << expected;
 }
 
 TEST(TrainingFlags, BadValuesAreErrorsOfThePipeline) {
   const std::vector<Options> all = {
-      {{"precision", "fp8"}}, {{"opt-level", "O9"}}, {{"clip-norm", "0"}}, {{"clip-value", "nan"}}, {{"accumulate", "0"}}, {{"betas", "0.5"}},
-      {{"loss-scale", "often"}}, {{"loss-scale", "calibrate:0"}}, {{"headroom", "2"}}, {{"precision", "fp32"}, {"init-scale", "2"}},
-      {{"loss", "nll:a:b,weight=/nowhere/to/be/found.npy"}}, {{"no-such-option", "1"}},
+      {{"precision", "fp8"}},
+      {{"opt-level", "O9"}},
+      {{"clip-norm", "0"}},
+      {{"clip-value", "nan"}},
+      {{"accumulate", "0"}},
+      {{"betas", "0.5"}},
+      {{"loss-scale", "often"}},
+      {{"loss-scale", "calibrate:0"}},
+      {{"headroom", "2"}},
+      {{"precision", "fp32"}, {"init-scale", "2"}},
+      {{"loss", "nll:a:b,weight=/nowhere/to/be/found.npy"}},
+      {{"no-such-option", "1"}},
   };
   for (const Options &bad : all)
     EXPECT_EQ(fromPipeline(bad), "error") << bad[0].first;

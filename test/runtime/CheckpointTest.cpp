@@ -39,8 +39,7 @@ TEST(Safetensors, RoundTrip) {
   Tensor a(MPC_F16, {3}), b(MPC_I64, {});
   a.as<uint16_t>()[2] = 0x3c00;
   b.as<int64_t>()[0] = -7;
-  writeSafetensors(folder / "t",
-                   {{"a", MPC_F16, {3}, [&] { return a; }}, {"b", MPC_I64, {}, [&] { return b; }}},
+  writeSafetensors(folder / "t", {{"a", MPC_F16, {3}, [&] { return a; }}, {"b", MPC_I64, {}, [&] { return b; }}},
                    {{"k", "v\"\n"}});
   SafetensorsReader reader(folder / "t");
   EXPECT_EQ(reader.metadata("k"), "v\"\n");
@@ -66,17 +65,18 @@ TEST(Safetensors, RefusesLyingHeaders) {
   EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", "12345678"))
                 .find("does not fit"),
             std::string::npos);
-  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F12","shape":[2],"data_offsets":[0,8]}})", "12345678"))
-                .find("F12"),
+  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F12","shape":[2],"data_offsets":[0,8]}})", "12345678")).find("F12"),
             std::string::npos);
-  EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", "12345678"))
-                .find("impossible"),
-            std::string::npos);
+  EXPECT_NE(
+      message(safetensors(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", "12345678")).find("impossible"),
+      std::string::npos);
   EXPECT_NE(message(safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", "12345678"))
                 .find("does not fit"),
             std::string::npos);
   for (const char *shape : {"1e300", "2.0", "18446744073709551615", "\"2\""}) // not integers, or out of range
-    EXPECT_NE(message(safetensors(concat(R"({"a":{"dtype":"F32","shape":[)", shape, R"(],"data_offsets":[0,8]}})"), "12345678")).find("broken safetensors header"),
+    EXPECT_NE(message(safetensors(concat(R"({"a":{"dtype":"F32","shape":[)", shape, R"(],"data_offsets":[0,8]}})"),
+                                  "12345678"))
+                  .find("broken safetensors header"),
               std::string::npos)
         << shape;
   EXPECT_NE(message(safetensors(R"({"a":7})", "")).find("broken safetensors header"), std::string::npos);
@@ -113,8 +113,7 @@ TEST(Checkpoint, AFlippedBitIsAnErrorOrChangesNothing) {
   saveCheckpoint(saved, cursor, folder / "c");
   const std::string good = readFile(folder / "c");
   auto stateOf = [](const Session &s, const Cursor &c) {
-    std::string all =
-        concat(c.iteration, " ", c.epoch, " ", c.batch, " ", c.samples, " ", c.seed, " ", c.shuffle);
+    std::string all = concat(c.iteration, " ", c.epoch, " ", c.batch, " ", c.samples, " ", c.seed, " ", c.shuffle);
     for (const char *name : {"w", "w/momentum", "main/scale", "main/tracker", "main/skipped"}) {
       Tensor value = s.variable(name);
       all.append(reinterpret_cast<const char *>(value.bytes.data()), value.bytes.size());
@@ -135,8 +134,7 @@ TEST(Checkpoint, AFlippedBitIsAnErrorOrChangesNothing) {
         continue;
       }
       ++same; // a space of the header became another white space
-      ASSERT_EQ(stateOf(session, loaded), state)
-          << "byte " << at << ", bit " << bit << " of " << good.substr(at, 20);
+      ASSERT_EQ(stateOf(session, loaded), state) << "byte " << at << ", bit " << bit << " of " << good.substr(at, 20);
       session.initialize(0);
     }
   EXPECT_LT(same, 16);
@@ -145,8 +143,7 @@ TEST(Checkpoint, AFlippedBitIsAnErrorOrChangesNothing) {
     std::string bad = good;
     bad[bad.find(key)] = 'x';
     writeFile(folder / "bad", bad);
-    EXPECT_NE(errorOf([&] { loadCheckpoint(session, folder / "bad"); }).text().find("checksum"),
-              std::string::npos);
+    EXPECT_NE(errorOf([&] { loadCheckpoint(session, folder / "bad"); }).text().find("checksum"), std::string::npos);
   }
   std::string first = good;
   first.replace(first.find("mpc-checkpoint-2"), 16, "mpc-checkpoint-1");
@@ -167,16 +164,13 @@ TEST(Checkpoint, ResumesWithTheSameBatchesOnly) {
     Session other(logisticProgram(manifest));
     return errorOf([&] { checkpoints.resume(other, {}); }).text();
   };
-  EXPECT_NE(
-      message(R"("batch": 4)", R"("batch": 2)")
-          .find(
-              "step-00000007.safetensors: comes from training with a batch of 4; this program's is 2\nhint: "
-              "resume with a program compiled with that --batch, or start anew from its parameters with "
-              "--init"),
-      std::string::npos);
-  EXPECT_NE(
-      message(R"("accumulate": 1)", R"("accumulate": 3)").find("an accumulation of 1; this program's is 3"),
-      std::string::npos);
+  EXPECT_NE(message(R"("batch": 4)", R"("batch": 2)")
+                .find("step-00000007.safetensors: comes from training with a batch of 4; this program's is 2\nhint: "
+                      "resume with a program compiled with that --batch, or start anew from its parameters with "
+                      "--init"),
+            std::string::npos);
+  EXPECT_NE(message(R"("accumulate": 1)", R"("accumulate": 3)").find("an accumulation of 1; this program's is 3"),
+            std::string::npos);
   EXPECT_EQ(checkpoints.resume(session, {})->iteration, 7);
 }
 
@@ -187,8 +181,7 @@ TEST(Checkpoint, ParametersThatDoNotFitChangeNothing) {
   manifest.insert(
       manifest.find(R"({"name": "w/momentum")"),
       R"({"name": "late", "role": "parameter", "dtype": "f32", "shape": [1], "init": {"kind": "fill", "value": 1}},)");
-  manifest.insert(manifest.find(storage) + storage.size(),
-                  R"({"variable": "late", "offset": 212, "bytes": 4},)");
+  manifest.insert(manifest.find(storage) + storage.size(), R"({"variable": "late", "offset": 212, "bytes": 4},)");
   Session session(logisticProgram(manifest));
   auto before = session.variable("w").bytes;
   const double huge[7] = {1, 2, 3, 4, 5, 6, 1e300};
@@ -197,10 +190,9 @@ TEST(Checkpoint, ParametersThatDoNotFitChangeNothing) {
       safetensors(
           R"({"w":{"dtype":"F64","shape":[3,2],"data_offsets":[0,48]},"late":{"dtype":"F64","shape":[1],"data_offsets":[48,56]}})",
           std::string(reinterpret_cast<const char *>(huge), 56)));
-  EXPECT_NE(errorOf([&] { loadParameters(session, folder / "p"); })
-                .text()
-                .find("variable 'late': element 0 holds 1e+300"),
-            std::string::npos);
+  EXPECT_NE(
+      errorOf([&] { loadParameters(session, folder / "p"); }).text().find("variable 'late': element 0 holds 1e+300"),
+      std::string::npos);
   EXPECT_EQ(session.variable("w").bytes, before);
 }
 
@@ -219,8 +211,7 @@ TEST(Checkpoint, DamageAnywhereIsAnErrorAndChangesNothing) {
     ASSERT_EQ(other.variable("w").bytes, before);
     if (at >= good.size() - SafetensorsReader(folder / "c").data().size()) { // a checksum covers the data
       writeFile(folder / "bad", flipped);
-      EXPECT_NE(errorOf([&] { loadCheckpoint(other, folder / "bad"); }).text().find("checksum"),
-                std::string::npos);
+      EXPECT_NE(errorOf([&] { loadCheckpoint(other, folder / "bad"); }).text().find("checksum"), std::string::npos);
     }
     ASSERT_EQ(other.variable("w").bytes, before);
   }
@@ -237,35 +228,33 @@ TEST(Checkpoint, ForeignOnesAreRefusedByTensor) {
   EXPECT_NE(message(start + R"("v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234")
                 .find("has no tensor 'w' (f32 [3,2])\nhint: it belongs to model 'lenet'"),
             std::string::npos);
-  std::string sameModel = R"({"__metadata__":{"format":"mpc-checkpoint-1","model":")" + session.manifest().model + "\"},";
-  EXPECT_NE(message(sameModel + R"("v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234").find("hint: use a checkpoint of a program with the same optimizer and precision"),
+  std::string sameModel =
+      R"({"__metadata__":{"format":"mpc-checkpoint-1","model":")" + session.manifest().model + "\"},";
+  EXPECT_NE(message(sameModel + R"("v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234")
+                .find("hint: use a checkpoint of a program with the same optimizer and precision"),
             std::string::npos);
-  EXPECT_NE(
-      message(start + R"("w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, 'x'))
-          .find("w: has shape [2,3], the program needs [3,2]"),
-      std::string::npos);
-  EXPECT_NE(
-      message(start + R"("w":{"dtype":"F16","shape":[3,2],"data_offsets":[0,12]}})", std::string(12, 'x'))
-          .find("w: is of type f16, the program needs f32"),
-      std::string::npos);
+  EXPECT_NE(message(start + R"("w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, 'x'))
+                .find("w: has shape [2,3], the program needs [3,2]"),
+            std::string::npos);
+  EXPECT_NE(message(start + R"("w":{"dtype":"F16","shape":[3,2],"data_offsets":[0,12]}})", std::string(12, 'x'))
+                .find("w: is of type f16, the program needs f32"),
+            std::string::npos);
   // Plain weights may lack the rest of the state and may have another float type.
   writeFile(folder / "p", safetensors(R"({"w":{"dtype":"F16","shape":[3,2],"data_offsets":[0,12]}})",
                                       std::string("\0\x3c\0\x3c\0\x3c\0\x3c\0\x3c\0\x40", 12)));
   loadState(session, folder / "p");
   EXPECT_EQ(session.variable("w").at(0), 1);
   EXPECT_EQ(session.variable("w/f16").at(5), 2);
-  EXPECT_NE(
-      message(R"({"v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234").find("has no tensor 'w'"),
-      std::string::npos);
+  EXPECT_NE(message(R"({"v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", "1234").find("has no tensor 'w'"),
+            std::string::npos);
 }
 
 namespace {
 std::string tensors(const std::vector<std::string> &names, const std::string &metadata) {
   std::string header = "{" + metadata, data;
   for (size_t i = 0; i < names.size(); ++i) {
-    header += (i || !metadata.empty() ? "," : "") + concat("\"", names[i],
-                                                           R"(":{"dtype":"F32","shape":[1],"data_offsets":[)",
-                                                           4 * i, ",", 4 * i + 4, "]}");
+    header += (i || !metadata.empty() ? "," : "") +
+              concat("\"", names[i], R"(":{"dtype":"F32","shape":[1],"data_offsets":[)", 4 * i, ",", 4 * i + 4, "]}");
     float value = float(i + 1);
     data.append(reinterpret_cast<const char *>(&value), 4);
   }
@@ -314,8 +303,7 @@ TEST(Network, TensorsAreFoundByWhatTheyAreInTheModel) {
   EXPECT_EQ(found(other, variable("mean@bn4", {"mean", "y4", 3})),
             2); // takes the value that the others share, since it has none of its own
   // Wrong metadata is an error.
-  for (const char *wrong :
-       {R"(nowhere\tmain)", R"(a\tmain\ty2)", R"(a\tmain\ty2\tx)", R"(a\tmain\ty2\t-3)"}) {
+  for (const char *wrong : {R"(nowhere\tmain)", R"(a\tmain\ty2)", R"(a\tmain\ty2\tx)", R"(a\tmain\ty2\t-3)"}) {
     writeFile(folder / "t", tensors({"a"}, concat(R"("__metadata__":{"network":")", wrong, "\"}")));
     SafetensorsReader reader(folder / "t");
     EXPECT_NE(errorOf([&] { networkOf(reader); }).text().find("its metadata"), std::string::npos) << wrong;
@@ -342,14 +330,12 @@ TEST(Checkpoint, SpeaksOfVariablesAsTheModelDoes) {
     return errorOf([&] { loadState(session, folder / "t"); }).text();
   };
   std::string data(24, '\0');
-  EXPECT_NE(message(R"({"w":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}})", data)
-                .find("has no tensor 'main'"),
+  EXPECT_NE(message(R"({"w":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}})", data).find("has no tensor 'main'"),
             std::string::npos);
-  EXPECT_NE(message(R"({"main":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", data)
-                .find("t: main: has shape [2,3]"),
-            std::string::npos);
-  writeFile(folder / "t",
-            safetensors(R"({"main":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}})", data));
+  EXPECT_NE(
+      message(R"({"main":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", data).find("t: main: has shape [2,3]"),
+      std::string::npos);
+  writeFile(folder / "t", safetensors(R"({"main":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}})", data));
   loadState(session, folder / "t");
   EXPECT_EQ(session.variable("w").at(5), 0);
 }
@@ -414,7 +400,9 @@ TEST(CheckpointFolder, RemovesOnlyWhatDeadProcessesLeft) {
   std::vector<std::string> before = temporaries();
   ASSERT_EQ(before.size(), 3u);
   // These names tell nothing about processes of this host.
-  auto mineAt = std::find_if(before.begin(), before.end(), [](const std::string &name) { return name.find("-tmp-" + std::to_string(getpid()) + "-") != std::string::npos; });
+  auto mineAt = std::find_if(before.begin(), before.end(), [](const std::string &name) {
+    return name.find("-tmp-" + std::to_string(getpid()) + "-") != std::string::npos;
+  });
   ASSERT_NE(mineAt, before.end());
   std::string other = *mineAt + "0", foreign = ".step-00000009.safetensors.mpc-tmp-77";
   writeFile(folder / other, "another host's");

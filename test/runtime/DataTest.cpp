@@ -54,8 +54,7 @@ std::string deflatedZip(const std::string &name, const std::string &member) {
   std::string common = u16(20) + u16(0) + u16(8) + u16(0) + u16(0x21) + u32(crc) + u32(packed.size()) +
                        u32(member.size()) + u16(name.size()) + u16(0);
   std::string local = u32(0x04034b50) + common + name + packed;
-  std::string central =
-      u32(0x02014b50) + u16(20) + common + u16(0) + u16(0) + u16(0) + u32(0) + u32(0) + name;
+  std::string central = u32(0x02014b50) + u16(20) + common + u16(0) + u16(0) + u16(0) + u32(0) + u32(0) + name;
   return local + central + u32(0x06054b50) + u16(0) + u16(0) + u16(1) + u16(1) + u32(central.size()) +
          u32(local.size()) + u16(0);
 }
@@ -78,12 +77,11 @@ Port port(const std::string &name, mpc_dtype type, Shape shape, std::vector<int6
 } // namespace
 
 TEST(Npy, ReadsTypesOrdersAndVersions) {
-  Array a = parse(
-      npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", raw<float>({1, 2, 3, 4, 5, 6})));
+  Array a = parse(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", raw<float>({1, 2, 3, 4, 5, 6})));
   EXPECT_EQ(a.shape, (Shape{2, 3}));
   EXPECT_EQ(loadDouble(a.dtype, a.data, 4), 5);
-  Array f = parse(
-      npy("{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }", raw<int16_t>({1, 4, 2, 5, 3, 6}), 2));
+  Array f =
+      parse(npy("{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }", raw<int16_t>({1, 4, 2, 5, 3, 6}), 2));
   for (size_t i = 0; i < 6; ++i)
     EXPECT_EQ(loadInteger(MPC_I16, f.data, i), int64_t(i + 1));
   Array scalar = parse(npy("{'shape': (), \"fortran_order\": False, 'descr': '|u1'}", "\x07"));
@@ -101,21 +99,18 @@ TEST(Npy, ReadsTypesOrdersAndVersions) {
 
 TEST(Npy, RefusesWhatItCannotRead) {
   auto message = [](const std::string &bytes) { return std::string(errorOf([&] { parse(bytes); }).what()); };
-  EXPECT_NE(
-      message(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "abcd")).find("big-endian"),
-      std::string::npos);
+  EXPECT_NE(message(npy("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "abcd")).find("big-endian"),
+            std::string::npos);
   EXPECT_NE(message(npy("{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", "abcdefgh"))
                 .find("unsupported element type '<c8'"),
             std::string::npos);
-  EXPECT_NE(message(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "abcd"))
-                .find("structured"),
+  EXPECT_NE(message(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "abcd")).find("structured"),
             std::string::npos);
   EXPECT_NE(message(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "abcd")).find("truncated"),
             std::string::npos);
-  EXPECT_NE(
-      message(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}", "abcd"))
-          .find("impossible"),
-      std::string::npos);
+  EXPECT_NE(message(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}", "abcd"))
+                .find("impossible"),
+            std::string::npos);
   EXPECT_NE(message("hello").find("not in .npy format"), std::string::npos);
   std::string good = npyHeader(MPC_F32, {300}) + std::string(1200, 'x');
   for (size_t length = 0; length < good.size(); length += 97)
@@ -164,8 +159,7 @@ TEST(Npz, DamageIsAlwaysAnError) {
       EXPECT_EQ(errorOf(readAll).text().find("error: " + path), 0u);
     }
     int errors = 0;
-    for (size_t at = 0; at < good.size();
-         at += 97) { // a damaged byte gives an error, or does no harm outside the data
+    for (size_t at = 0; at < good.size(); at += 97) { // a damaged byte gives an error, or does no harm outside the data
       std::string bad = good;
       bad[at] = char(bad[at] ^ 0x5a);
       writeFile(path, bad);
@@ -253,21 +247,19 @@ TEST(Dataset, BadValuesNameTheSample) {
   label.ranges = {{"label", 0, 10, {}}};
   EXPECT_NE(load(x, MPC_F32, {2, 2}, raw<float>({1, 2, NAN, 4})).find("sample 1, element 0 holds NaN"),
             std::string::npos);
-  EXPECT_NE(load(x, MPC_F32, {3, 2}, raw<float>({1, 2, 3, 4, 5, INFINITY}))
-                .find("sample 2, element 1 holds an infinity"),
-            std::string::npos);
+  EXPECT_NE(
+      load(x, MPC_F32, {3, 2}, raw<float>({1, 2, 3, 4, 5, INFINITY})).find("sample 2, element 1 holds an infinity"),
+      std::string::npos);
   EXPECT_NE(load(label, MPC_U8, {3}, raw<uint8_t>({1, 9, 10})).find("sample 2 has label 10, not in [0, 10)"),
             std::string::npos);
-  EXPECT_NE(load(label, MPC_I32, {2}, raw<int32_t>({-1, 3})).find("sample 0 has label -1"),
-            std::string::npos);
+  EXPECT_NE(load(label, MPC_I32, {2}, raw<int32_t>({-1, 3})).find("sample 0 has label -1"), std::string::npos);
   EXPECT_NE(load(label, MPC_F32, {2}, raw<float>({1, 2.5})).find("takes integers"), std::string::npos);
   // Besides the classes, one label is valid: the one that the loss ignores.
   label.ranges[0].also = -100;
-  EXPECT_NE(load(label, MPC_I64, {4}, raw<int64_t>({9, -100, 0, -1}))
-                .find("sample 3 has label -1, not in [0, 10) or -100"),
-            std::string::npos);
-  EXPECT_NE(load(label, MPC_I64, {2}, raw<int64_t>({-100, 100})).find("sample 1 has label 100"),
-            std::string::npos);
+  EXPECT_NE(
+      load(label, MPC_I64, {4}, raw<int64_t>({9, -100, 0, -1})).find("sample 3 has label -1, not in [0, 10) or -100"),
+      std::string::npos);
+  EXPECT_NE(load(label, MPC_I64, {2}, raw<int64_t>({-100, 100})).find("sample 1 has label 100"), std::string::npos);
   // The first column holds one of ten classes, the second any number.
   Port column = port("x", MPC_I64, {1, 2});
   column.ranges = {{"label", 0, 10, {}, {0}, {1}}};
@@ -279,21 +271,19 @@ TEST(Dataset, BadValuesNameTheSample) {
   EXPECT_NE(load(column, MPC_I64, {2, 2}, raw<int64_t>({4, 9, -5, 10}))
                 .find("sample 1, element 1 has index 10, not in [-10, 10)"),
             std::string::npos);
-  EXPECT_NE(load(column, MPC_I64, {2, 2}, raw<int64_t>({4, 9, 5, 4}))
-                .find("sample 1, element 0 has index 5, not in [-5, 5)"),
-            std::string::npos);
+  EXPECT_NE(
+      load(column, MPC_I64, {2, 2}, raw<int64_t>({4, 9, 5, 4})).find("sample 1, element 0 has index 5, not in [-5, 5)"),
+      std::string::npos);
   Port index = port("x", MPC_I64, {1});
   index.ranges = {{"index", -5, 5, {}}};
-  EXPECT_NE(
-      load(index, MPC_I64, {4}, raw<int64_t>({4, -5, 0, 5})).find("sample 3 has index 5, not in [-5, 5)"),
-      std::string::npos);
+  EXPECT_NE(load(index, MPC_I64, {4}, raw<int64_t>({4, -5, 0, 5})).find("sample 3 has index 5, not in [-5, 5)"),
+            std::string::npos);
   EXPECT_NE(load(half, MPC_F32, {2}, raw<float>({1, 70000})).find("sample 1 holds 70000, which f16"),
             std::string::npos);
   EXPECT_NE(load(small, MPC_I64, {2}, raw<int64_t>({127, 128})).find("sample 1 holds 128, which i8"),
             std::string::npos);
-  EXPECT_NE(
-      load(x, MPC_F32, {3}, raw<float>({1, 2, 3})).find("has shape [3], but input 'x' needs [samples,2]"),
-      std::string::npos);
+  EXPECT_NE(load(x, MPC_F32, {3}, raw<float>({1, 2, 3})).find("has shape [3], but input 'x' needs [samples,2]"),
+            std::string::npos);
 }
 
 TEST(Dataset, WhatScalingMakesInfiniteIsRefused) {
@@ -304,8 +294,8 @@ TEST(Dataset, WhatScalingMakesInfiniteIsRefused) {
     std::optional<Error> error = attempt([&] { Dataset(options, {&p}, 1); });
     return error ? std::string(error->what()) : "";
   };
-  Port half = port("x", MPC_F16, {1, 4}), bfloat = port("x", MPC_BF16, {1, 4}),
-       single = port("x", MPC_F32, {1, 4}), image = port("x", MPC_F16, {1, 2, 2}), fixed = half;
+  Port half = port("x", MPC_F16, {1, 4}), bfloat = port("x", MPC_BF16, {1, 4}), single = port("x", MPC_F32, {1, 4}),
+       image = port("x", MPC_F16, {1, 2, 2}), fixed = half;
   fixed.batched = false;
   DataOptions scale, perChannel, tiny, odd;
   scale.scale = {"x=1000"};
@@ -318,18 +308,15 @@ TEST(Dataset, WhatScalingMakesInfiniteIsRefused) {
                                "which f16 cannot represent");
   // The same numbers fit where the type is wider or the channel's normalization makes them smaller.
   EXPECT_EQ(load(bfloat, MPC_F32, {2, 4}, floats, scale), "");
-  EXPECT_EQ(load(image, MPC_F32, {2, 2, 2}, raw<float>({500, 65504, 1, 2, 65519, -65519, 0, 65}), perChannel),
-            "");
+  EXPECT_EQ(load(image, MPC_F32, {2, 2, 2}, raw<float>({500, 65504, 1, 2, 65519, -65519, 0, 65}), perChannel), "");
   EXPECT_NE(load(image, MPC_F32, {2, 2, 2}, raw<float>({0, 0, 1, 2, 0, 0, -66, 65}), perChannel)
                 .find("sample 1, element 2 holds -66"),
             std::string::npos);
   // Integers of every width are checked, and so are types of 32 bits.
   EXPECT_EQ(load(half, MPC_U8, {1, 4}, raw<uint8_t>({1, 2, 65, 4}), scale), "");
-  EXPECT_NE(
-      load(half, MPC_U8, {1, 4}, raw<uint8_t>({1, 66, 3, 4}), scale).find("sample 0, element 1 holds 66, by"),
-      std::string::npos);
-  EXPECT_NE(load(half, MPC_I64, {1, 4}, raw<int64_t>({1, 2, 3, -70000}), {})
-                .find("element 3 holds -70000, which f16"),
+  EXPECT_NE(load(half, MPC_U8, {1, 4}, raw<uint8_t>({1, 66, 3, 4}), scale).find("sample 0, element 1 holds 66, by"),
+            std::string::npos);
+  EXPECT_NE(load(half, MPC_I64, {1, 4}, raw<int64_t>({1, 2, 3, -70000}), {}).find("element 3 holds -70000, which f16"),
             std::string::npos);
   EXPECT_NE(load(single, MPC_U8, {1, 4}, raw<uint8_t>({1, 2, 3, 35}), tiny).find("element 3 holds 35, by"),
             std::string::npos);
@@ -340,8 +327,7 @@ TEST(Dataset, WhatScalingMakesInfiniteIsRefused) {
             std::string::npos);
   EXPECT_NE(load(half, MPC_F32, {1, 4}, raw<float>({1, 2, 3, 4}), perChannel).find("2 channels for input"),
             std::string::npos); // they divide the size of a sample, but are no dimension of it
-  EXPECT_NE(load(fixed, MPC_F32, {4}, raw<float>({1, 2, 3, 4}), odd).find("3 channels for input"),
-            std::string::npos);
+  EXPECT_NE(load(fixed, MPC_F32, {4}, raw<float>({1, 2, 3, 4}), odd).find("3 channels for input"), std::string::npos);
 }
 
 TEST(Dataset, MissingArraysAreNamed) {
@@ -356,8 +342,9 @@ TEST(Dataset, MissingArraysAreNamed) {
   EXPECT_NE(message(path).find("no data for input 'image' (arrays: target, x)"), std::string::npos);
   EXPECT_NE(message("image=" + path).find("has no array 'image'"), std::string::npos);
   EXPECT_NE(message(folder / "none.npz").find("No such file"), std::string::npos);
-  EXPECT_EQ(message(path + ",target=" + path), "error: --data: gives input 'target' twice: " + path + ": target and " + path +
-                                                   ": target\nhint: keep one of them; target=FILE.npz:ARRAY takes one array of a file\n");
+  EXPECT_EQ(message(path + ",target=" + path),
+            "error: --data: gives input 'target' twice: " + path + ": target and " + path +
+                ": target\nhint: keep one of them; target=FILE.npz:ARRAY takes one array of a file\n");
   DataOptions renamed;
   renamed.files = {"image=" + path + ":x,target=" + path};
   EXPECT_EQ(Dataset(renamed, {&x, &label}, 4).samples(), 4);
@@ -403,8 +390,7 @@ TEST(Batches, TrainingVisitsEverySampleOfAnEpochAtMostOnce) {
   BatchOptions later{true, true, 3, 1, 1};
   EXPECT_EQ(collect(later, 2), (std::vector<std::vector<int32_t>>{all[3], all[4]}));
   // Without shuffling, samples come in order and the last batch is padded.
-  EXPECT_EQ(collect({}, 9),
-            (std::vector<std::vector<int32_t>>{{0, 1, 2, 3, 4}, {4, 5, 6, 7, 4}, {8, 9, 9, 9, 2}}));
+  EXPECT_EQ(collect({}, 9), (std::vector<std::vector<int32_t>>{{0, 1, 2, 3, 4}, {4, 5, 6, 7, 4}, {8, 9, 9, 9, 2}}));
 }
 
 TEST(Batches, WhatThePreparingThreadThrowsReachesTheConsumer) {
@@ -452,8 +438,7 @@ TEST(Dataset, ArraysOfAnotherLayoutAreRefused) {
     return Dataset(options, {&port}, 2).samples();
   };
   Port image = port("x", MPC_F32, {2, 3, 8, 8}), gray = port("x", MPC_F32, {2, 1, 28, 28}),
-       flat = port("x", MPC_F32, {2, 784}), column = port("x", MPC_F32, {2, 1}),
-       pairs = port("x", MPC_F32, {4, 5});
+       flat = port("x", MPC_F32, {2, 784}), column = port("x", MPC_F32, {2, 1}), pairs = port("x", MPC_F32, {4, 5});
   EXPECT_EQ(load({6, 3, 8, 8}, image), 6);
   EXPECT_EQ(load({6, 192}, image), 6);
   EXPECT_EQ(load({6, 28, 28}, gray), 6);
@@ -462,13 +447,12 @@ TEST(Dataset, ArraysOfAnotherLayoutAreRefused) {
   EXPECT_EQ(load({6, 1, 28, 28}, flat), 6);
   EXPECT_EQ(load({6}, column), 6);
   EXPECT_EQ(load({6, 5}, pairs), 3);
-  for (const Shape &wrong :
-       {Shape{6, 8, 8, 3}, Shape{6, 8, 3, 8}, Shape{6, 3, 64}, Shape{6, 24, 8}, Shape{6, 6, 32}})
-    EXPECT_NE(errorOf([&] { load(wrong, image); })
-                  .text()
-                  .find(concat("x: has shape ", toString(wrong),
-                               ", but input 'x' needs [samples,3,8,8]\nhint: transpose")),
-              std::string::npos)
+  for (const Shape &wrong : {Shape{6, 8, 8, 3}, Shape{6, 8, 3, 8}, Shape{6, 3, 64}, Shape{6, 24, 8}, Shape{6, 6, 32}})
+    EXPECT_NE(
+        errorOf([&] { load(wrong, image); })
+            .text()
+            .find(concat("x: has shape ", toString(wrong), ", but input 'x' needs [samples,3,8,8]\nhint: transpose")),
+        std::string::npos)
         << toString(wrong);
   Port fixed = image;
   fixed.batched = false;

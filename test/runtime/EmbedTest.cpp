@@ -38,7 +38,8 @@ protected:
     ASSERT_EQ(MPC(bind)(session, "x", MPC_F32, x, 24), 0) << error();
     ASSERT_EQ(MPC(bind)(session, "target", MPC_I64, target, 4), 0) << error();
   }
-  /// Makes every call that takes a session, with otherwise correct arguments, and checks that each fails with `message`.
+  /// Makes every call that takes a session, with otherwise correct arguments, and checks that each
+  /// fails with `message`.
   void expectAllFail(mpc_session *s, const std::string &message);
 
   TemporaryFolder folder;
@@ -124,8 +125,10 @@ TEST_F(Embed, OtherMistakesAreErrorsThatSayTheirPlaceOnce) {
   expect(MPC(input)(session, mpc_mode(7), 0, &tensor), "unknown mode 7; use MPC_TRAIN, MPC_EVAL or MPC_PREDICT");
   expect(MPC(bind)(session, "y", MPC_F32, x, 24), "y: the program has no such input; mpc_input lists them");
   expect(MPC(bind)(session, "x", mpc_dtype(99), x, 24), "unknown element type 99; use a value of mpc_dtype");
-  expect(MPC(bind)(session, "x", MPC_F32, x, 23), "x: has 24 elements (shape [4,3,2]), not 23; give as many elements as the shape has");
-  expect(MPC(get_variable)(session, "v", MPC_F32, w, 6), "v: the program has no such variable; mpc_variable lists them");
+  expect(MPC(bind)(session, "x", MPC_F32, x, 23),
+         "x: has 24 elements (shape [4,3,2]), not 23; give as many elements as the shape has");
+  expect(MPC(get_variable)(session, "v", MPC_F32, w, 6),
+         "v: the program has no such variable; mpc_variable lists them");
   expect(MPC(step)(session, nullptr), "x: this input is not bound; call mpc_bind before the step");
   expect(MPC(run)(session, MPC_TRAIN), "mpc_run does not train; call mpc_step");
   expect(MPC(get_output)(session, "loss", MPC_F32, w, 1), "loss: nothing has run yet; call mpc_step or mpc_run");

@@ -3,5 +3,6 @@
 
 #include <cstdint>
 
-/// Makes the n-th call of operator new from now on, of any thread, throw std::bad_alloc; 0 makes none throw. Returns whether the call chosen before has not come yet.
+/// Makes the n-th call of operator new from now on, of any thread, throw std::bad_alloc; 0 makes none throw. Returns
+/// whether the call chosen before has not come yet.
 bool failNew(int64_t n);

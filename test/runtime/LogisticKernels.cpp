@@ -2,8 +2,7 @@
 // written by hand. They are compiled into the tests and, without any library, into the kernel object of a
 // packaged test program. In that form they import libm and the f16 conversions from the program.
 //
-// x is stored as [N,2,3] (logical [N,3,2], permutation 0 2 1) and w as [2,3] (logical [3,2], permutation 1
-// 0).
+// x is stored as [N,2,3] (logical [N,3,2], permutation 0 2 1) and w as [2,3] (logical [3,2], permutation 1 0).
 
 #include "LogisticKernels.h"
 

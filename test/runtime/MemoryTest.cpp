@@ -1,4 +1,5 @@
-// Every allocation fails once: nothing is lost, no process ends, and nothing takes a failed allocation for something else.
+// Every allocation fails once: nothing is lost, no process ends, and nothing takes a failed allocation
+// for something else.
 
 #include "FailingNew.h"
 #include "LogisticProgram.h"
@@ -14,7 +15,8 @@ using namespace mpc::rt;
 using namespace mpc::rt::test;
 
 namespace {
-/// Calls `work` again and again, where its first, second, ... allocation fails, until it makes fewer. `check(failed)` is called after each time.
+/// Calls `work` again and again, where its first, second, ... allocation fails, until it makes fewer. `check(failed)`
+/// is called after each time.
 void failEach(FunctionRef<void()> work, FunctionRef<void(bool failed)> check) {
   for (int64_t n = 1; n < 100000; ++n) {
     failNew(n);

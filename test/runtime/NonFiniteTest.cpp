@@ -13,7 +13,8 @@
 using namespace mpc::rt;
 using namespace mpc::rt::test;
 
-static constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
+static constexpr double kNan = std::numeric_limits<double>::quiet_NaN(),
+                        kInfinity = std::numeric_limits<double>::infinity();
 
 static std::string replaced(std::string text, const std::string &old, const std::string &with) {
   size_t at = text.find(old);
@@ -39,7 +40,8 @@ struct Watch {
       step.accumulate = accumulate;
     watch.emplace(manifest);
   }
-  /// Takes one iteration. The second step has the scale `before` and afterwards `after`; it overflowed if `after` is not 0.
+  /// Takes one iteration. The second step has the scale `before` and afterwards `after`; it overflowed if
+  /// `after` is not 0.
   void take(double loss0, double loss1, double before = 1, double after = 0) {
     IterationReport report{iteration++, std::vector<StepReport>(2)};
     report.steps[0].loss = loss0;
@@ -135,11 +137,13 @@ struct Filled {
 TEST(NonFinite, TheDispatchThatMadeItOfFiniteNumbersIsNamed) {
   Filled overflow(3e38f, -1); // the product is -inf and the loss is inf
   EXPECT_EQ(firstNonFinite(overflow.session, overflow.entry),
-            "the first result that is not finite is that of 'forward' (nodes 'Gemm_0', 'Loss'): 8 of 8 f32 numbers are infinite and "
+            "the first result that is not finite is that of 'forward' (nodes 'Gemm_0', 'Loss'): 8 of 8 f32 numbers are "
+            "infinite and "
             "0 are NaN; it read f16 'w' from -1 to -1, f32 'x' from 3e+38 to 3e+38");
   Filled gradient(1e36f, 0); // the loss is log 2, and the scaled gradient overflows
   EXPECT_EQ(firstNonFinite(gradient.session, gradient.entry),
-            "the first result that is not finite is that of 'gradient' (node 'Gemm_0'): 6 of 6 f32 numbers are infinite and 0 are NaN; "
+            "the first result that is not finite is that of 'gradient' (node 'Gemm_0'): 6 of 6 f32 numbers are "
+            "infinite and 0 are NaN; "
             "it read f32 from 0 to 0, f32 'x' from 1e+36 to 1e+36, f32 'main/scale' from 65536 to 65536");
   Filled fine(1, 1);
   EXPECT_EQ(firstNonFinite(fine.session, fine.entry), "");
@@ -148,14 +152,16 @@ TEST(NonFinite, TheDispatchThatMadeItOfFiniteNumbersIsNamed) {
 TEST(NonFinite, WhatWasNotFiniteBeforeIsSaid) {
   Filled poisoned(1, NAN);
   std::string text = firstNonFinite(poisoned.session, poisoned.entry);
-  EXPECT_NE(text.find("'forward' (nodes 'Gemm_0', 'Loss'): 0 of 8 f32 numbers are infinite and 8 are NaN; it read f16 'w' with 6 NaN, f32 'x' from 1 to 1"),
+  EXPECT_NE(text.find("'forward' (nodes 'Gemm_0', 'Loss'): 0 of 8 f32 numbers are infinite and 8 are NaN; it read f16 "
+                      "'w' with 6 NaN, f32 'x' from 1 to 1"),
             text.npos)
       << text;
 }
 
 TEST(NonFinite, AnInfinityThatLeadsToNothingIsNotNamed) {
   // The manifest says that 'forward' writes a mask, which only 'forward' reads; the test fills it with -inf.
-  std::string manifest = replaced(logisticManifest(), R"([[576, "f32", 8], [640)", R"([[832, "f32", 4], [576, "f32", 8], [640)");
+  std::string manifest =
+      replaced(logisticManifest(), R"([[576, "f32", 8], [640)", R"([[832, "f32", 4], [576, "f32", 8], [640)");
   Session session(logisticProgram(manifest), oneThread());
   const Entry &entry = session.entry("main");
   std::vector<float> x(24, 1e36f), w(6, 0);
@@ -171,12 +177,15 @@ TEST(NonFinite, AnInfinityThatLeadsToNothingIsNotNamed) {
 
 TEST(NonFinite, ManifestsWithImpossibleTensorsAreRefused) {
   const std::string good = R"("operands": [[128, "f16", 6])";
-  for (const char *bad : {R"("operands": [[1020, "f16", 3])", R"("operands": [[-4, "f16", 6])", R"("operands": [[128, "f16", -1])",
-                          R"("operands": [[128, "f32", 4611686018427387904])", R"("operands": [[128, "i32", 6])", R"("operands": [[128, "f16"])",
-                          R"("operands": [7)"})
-    EXPECT_NE(errorOf([&] { logisticProgram(replaced(logisticManifest(), good, bad)); }).text().find("broken manifest"), std::string::npos) << bad;
+  for (const char *bad : {R"("operands": [[1020, "f16", 3])", R"("operands": [[-4, "f16", 6])",
+                          R"("operands": [[128, "f16", -1])", R"("operands": [[128, "f32", 4611686018427387904])",
+                          R"("operands": [[128, "i32", 6])", R"("operands": [[128, "f16"])", R"("operands": [7)"})
+    EXPECT_NE(errorOf([&] { logisticProgram(replaced(logisticManifest(), good, bad)); }).text().find("broken manifest"),
+              std::string::npos)
+        << bad;
   std::string guarded = replaced(logisticManifest(), R"("entry": "main",)", R"("entry": "main", "nan_guard": "w",)");
-  EXPECT_NE(errorOf([&] { logisticProgram(guarded); }).text().find("refers to 'w', which is no stored scalar variable"), std::string::npos);
+  EXPECT_NE(errorOf([&] { logisticProgram(guarded); }).text().find("refers to 'w', which is no stored scalar variable"),
+            std::string::npos);
 }
 
 //===-- What a training does -------------------------------------------------------------------===//
@@ -184,11 +193,15 @@ TEST(NonFinite, ManifestsWithImpossibleTensorsAreRefused) {
 /// Returns a manifest without a scaler but with a guard.
 static std::string guardedManifest() {
   std::string manifest = logisticManifest();
-  manifest = replaced(manifest, R"({"name": "main/skipped",)",
-                      R"({"name": "main/nan_guard", "role": "hyper", "dtype": "f32", "shape": [], "init": {"kind": "fill", "value": 1}},
+  manifest = replaced(
+      manifest, R"({"name": "main/skipped",)",
+      R"({"name": "main/nan_guard", "role": "hyper", "dtype": "f32", "shape": [], "init": {"kind": "fill", "value": 1}},
     {"name": "main/skipped",)");
-  manifest = replaced(manifest, R"({"variable": "main/skipped",)", R"({"variable": "main/nan_guard", "offset": 212, "bytes": 4}, {"variable": "main/skipped",)");
-  manifest = replaced(manifest, R"("scaler": {"scale": "main/scale", "tracker": "main/tracker", "skipped": "main/skipped"})", R"("nan_guard": "main/nan_guard")");
+  manifest = replaced(manifest, R"({"variable": "main/skipped",)",
+                      R"({"variable": "main/nan_guard", "offset": 212, "bytes": 4}, {"variable": "main/skipped",)");
+  manifest =
+      replaced(manifest, R"("scaler": {"scale": "main/scale", "tracker": "main/tracker", "skipped": "main/skipped"})",
+               R"("nan_guard": "main/nan_guard")");
   return manifest;
 }
 
@@ -217,10 +230,15 @@ protected:
 TEST_F(OnNanTest, StopNamesTheStepItsOriginAndTheCheckpoint) {
   std::string text = errorText();
   EXPECT_NE(text.find("the last 10 steps are lost: "), text.npos) << text;
-  EXPECT_NE(text.find("; the first result that is not finite is that of 'forward' (nodes 'Gemm_0', 'Loss'): "), text.npos) << text;
+  EXPECT_NE(text.find("; the first result that is not finite is that of 'forward' (nodes 'Gemm_0', 'Loss'): "),
+            text.npos)
+      << text;
   EXPECT_NE(text.find("f32 'x' from "), text.npos) << text;
   EXPECT_NE(text.find(" with 1 infinite; there"), text.npos) << text;
-  EXPECT_NE(text.find("; there is no checkpoint of finite parameters\nhint: lower --lr, check the data, compile with --precision=bf16"), text.npos) << text;
+  EXPECT_NE(text.find("; there is no checkpoint of finite parameters\nhint: lower --lr, check the data, compile with "
+                      "--precision=bf16"),
+            text.npos)
+      << text;
   options.checkpointFolder = folder / "ckpt";
   options.checkpointEvery = 3;
   text = errorText();
@@ -229,10 +247,12 @@ TEST_F(OnNanTest, StopNamesTheStepItsOriginAndTheCheckpoint) {
 
 TEST_F(OnNanTest, TheReplayDrawsTheSameMasks) {
   // The kernels here do not advance the counter, but the replay of the newest step sets it back by one.
-  std::string manifest = replaced(logisticManifest(), R"({"name": "main/skipped",)",
-                                  R"({"name": "rng.step", "role": "counter", "dtype": "i64", "shape": [], "init": {"kind": "fill", "value": 100}},
+  std::string manifest = replaced(
+      logisticManifest(), R"({"name": "main/skipped",)",
+      R"({"name": "rng.step", "role": "counter", "dtype": "i64", "shape": [], "init": {"kind": "fill", "value": 100}},
     {"name": "main/skipped",)");
-  manifest = replaced(manifest, R"({"variable": "main/skipped",)", R"({"variable": "rng.step", "offset": 216, "bytes": 8}, {"variable": "main/skipped",)");
+  manifest = replaced(manifest, R"({"variable": "main/skipped",)",
+                      R"({"variable": "rng.step", "offset": 216, "bytes": 8}, {"variable": "main/skipped",)");
   Session session(logisticProgram(manifest), oneThread());
   EXPECT_NE(errorOf([&] { train(session, options); }).text().find("the last 10 steps"), std::string::npos);
   EXPECT_EQ(session.variableScalar("rng.step"), 99);
@@ -273,7 +293,8 @@ TEST_F(OnNanTest, TheGuardIsWrittenAndTellsOfSkippedSteps) {
   loop.setHyper("nan_guard", 0);
   EXPECT_FALSE(step(-float(kInfinity)).skipped);
   EXPECT_EQ(session.variableScalar("main/nan_guard"), 0);
-  // `train` ignores non-finite losses when it is told to, and stops otherwise. An infinite logit makes the loss of label 0 infinite.
+  // `train` ignores non-finite losses when it is told to, and stops otherwise. An infinite logit makes the loss of
+  // label 0 infinite.
   Tensor x(MPC_F32, {4, 3, 2}), target(MPC_I64, {4});
   NpzWriter writer(folder / "zero.npz");
   writer.add("x", x);
@@ -286,24 +307,27 @@ TEST_F(OnNanTest, TheGuardIsWrittenAndTellsOfSkippedSteps) {
   EXPECT_EQ(result.skipped, std::vector<int64_t>{0});
   EXPECT_EQ(session.variableScalar("main/nan_guard"), 0);
   options.onNan = OnNan::Stop;
-  EXPECT_NE(errorOf([&] { train(session, options); }).text().find("the last 10 steps are lost: the loss is inf"), std::string::npos);
+  EXPECT_NE(errorOf([&] { train(session, options); }).text().find("the last 10 steps are lost: the loss is inf"),
+            std::string::npos);
   EXPECT_EQ(session.variableScalar("main/nan_guard"), 1);
 }
 
 TEST_F(OnNanTest, OneBatchWithoutALossCostsTheWholeUpdate) {
-  Session session(logisticProgram(replaced(guardedManifest(), R"("accumulate": 1)", R"("accumulate": 2)")), oneThread());
+  Session session(logisticProgram(replaced(guardedManifest(), R"("accumulate": 1)", R"("accumulate": 2)")),
+                  oneThread());
   StepLoop loop(session, {}, {});
   std::vector<bool> skipped;
   for (int64_t i = 0; i < 6; ++i)
     skipped.push_back(loop.run(
-        i,
-        [&](const Entry &entry) {
-          std::vector<float> values(24, i == 2 ? -float(kInfinity) : 1.f);
-          const int64_t labels[4] = {1, 1, 1, 1};
-          session.setInput(entry, "x", {MPC_F32, {4, 3, 2}, values.data()});
-          session.setInput(entry, "target", {MPC_I64, {4}, labels});
-        },
-        [](const Entry &) {})[0].skipped);
+                              i,
+                              [&](const Entry &entry) {
+                                std::vector<float> values(24, i == 2 ? -float(kInfinity) : 1.f);
+                                const int64_t labels[4] = {1, 1, 1, 1};
+                                session.setInput(entry, "x", {MPC_F32, {4, 3, 2}, values.data()});
+                                session.setInput(entry, "target", {MPC_I64, {4}, labels});
+                              },
+                              [](const Entry &) {})[0]
+                          .skipped);
   EXPECT_EQ(skipped, (std::vector<bool>{false, false, false, true, false, false}));
 }
 

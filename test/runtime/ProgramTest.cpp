@@ -24,9 +24,8 @@ TEST_F(PackedProgram, TrainsEvaluatesPredictsAndTraces) {
   EXPECT_EQ(json["plans"][0]["entries"][0]["kernel_launches"], 4);
   EXPECT_NE(run("info").text.find("target [0, 2)") == std::string::npos, false);
 
-  Outcome train =
-      run("train --data d.npz --val d.npz --epochs 4 --lr 0.3 --momentum 0.8 --schedule cosine --warmup 3 "
-          "--checkpoint-dir ckpt --log run.jsonl --log-every 5 --threads 2");
+  Outcome train = run("train --data d.npz --val d.npz --epochs 4 --lr 0.3 --momentum 0.8 --schedule cosine --warmup 3 "
+                      "--checkpoint-dir ckpt --log run.jsonl --log-every 5 --threads 2");
   ASSERT_EQ(train.status, 0) << train.text;
   EXPECT_NE(train.text.find("done: 40 steps, 0 skipped"), std::string::npos) << train.text;
   std::string checkpoint = "--checkpoint ckpt/step-00000040.safetensors";
@@ -51,14 +50,15 @@ TEST_F(PackedProgram, TrainsEvaluatesPredictsAndTraces) {
 
 TEST_F(PackedProgram, ASignalIsSaidByTheStatusOfATrainingThatWasSaved) {
   for (auto [signal, status] : {std::pair("INT", 130), std::pair("TERM", 143), std::pair("HUP", 129)}) {
-    // `exec` makes the signal reach the program and not a shell. `env` is needed because under nohup the tests themselves ignore
-    // HUP. Each signal has a file of its own, whose first line shows that the handlers are set.
+    // `exec` makes the signal reach the program and not a shell. `env` is needed because under nohup the tests
+    // themselves ignore HUP. Each signal has a file of its own, whose first line shows that the handlers are set.
     const std::string out = concat("out", signal, ".txt");
-    std::string command = concat("cd ", folder.path(),
-                                 "; (exec env --default-signal=HUP ./model train --data d.npz --steps 1000000000 --log-every 10 "
-                                 "--checkpoint-every 1000000000 --checkpoint-dir ckpt",
-                                 signal, " > ", out, " 2>&1) & for i in $(seq 1000); do grep -qs step ", out,
-                                 " && break; sleep 0.02; done; kill -", signal, " $!; wait $!");
+    std::string command =
+        concat("cd ", folder.path(),
+               "; (exec env --default-signal=HUP ./model train --data d.npz --steps 1000000000 --log-every 10 "
+               "--checkpoint-every 1000000000 --checkpoint-dir ckpt",
+               signal, " > ", out, " 2>&1) & for i in $(seq 1000); do grep -qs step ", out,
+               " && break; sleep 0.02; done; kill -", signal, " $!; wait $!");
     int ended = std::system(command.c_str());
     Outcome outcome{WIFEXITED(ended) ? WEXITSTATUS(ended) : -1, readFile(folder / out)};
     std::string end = outcome.text.substr(outcome.text.size() - std::min<size_t>(outcome.text.size(), 1000));
@@ -110,9 +110,9 @@ TEST_F(PackedProgram, DamageIsALocatedError) {
     errors += attempt(open).has_value();
   }
   EXPECT_GE(errors, tries - 2); // no checksum covers the padding between sections
-  writeFile(path, packed(runner, {{"manifest.json", logisticManifest()},
-                                  {"data", logisticData()},
-                                  {"host.x86-64-v3.so", "no ELF"}}));
+  writeFile(path,
+            packed(runner,
+                   {{"manifest.json", logisticManifest()}, {"data", logisticData()}, {"host.x86-64-v3.so", "no ELF"}}));
   EXPECT_NE(errorOf(open).text().find("cannot load the kernels"), std::string::npos);
 }
 

@@ -14,7 +14,8 @@ using namespace mpc::rt;
 using namespace mpc::rt::test;
 
 namespace {
-/// Returns the manifest of y [2,2] = relu(x [2,3] @ w [3,2] + bias [2]) as one library call with `scratchBytes` in the plan, repeated `times` times.
+/// Returns the manifest of y [2,2] = relu(x [2,3] @ w [3,2] + bias [2]) as one library call with `scratchBytes` in the
+/// plan, repeated `times` times.
 std::string matmulManifest(const std::string &fields, int64_t scratchBytes, int times = 1) {
   const std::string launch = R"({"name":"gemm","loc":"Gemm_7","library":{)" + fields +
                              R"(},"args":[64,0,24,128],"scratch":4096,"scratch_bytes":)" +
@@ -116,8 +117,8 @@ namespace fs = std::filesystem;
 namespace {
 constexpr char kPlugin[] = "libmpc_onednn.so";
 
-/// A program in `folder`/bin whose mpc was installed in `folder`/opt/mpc. The plugins here are a shared object without the plugin's entry, so that the error
-/// tells which one was opened.
+/// A program in `folder`/bin whose mpc was installed in `folder`/opt/mpc. The plugins here are a shared object without
+/// the plugin's entry, so that the error tells which one was opened.
 class Plugins : public PackedProgram {
 protected:
   void SetUp() override {
@@ -137,12 +138,14 @@ protected:
   }
   /// Returns what the program says about its plugin.
   std::string said(const std::string &environment = "") {
-    Outcome outcome = shell(concat("env -u MPC_LIBRARY_PATH ", environment, " bin/model predict --data x.npz --out y.npz --library onednn"));
+    Outcome outcome = shell(concat("env -u MPC_LIBRARY_PATH ", environment,
+                                   " bin/model predict --data x.npz --out y.npz --library onednn"));
     EXPECT_EQ(outcome.status, 1) << outcome.text;
     return outcome.text;
   }
   bool opened(const std::string &text, const std::string &where) {
-    return text.find(concat("error: --library=onednn: ", folder / (where + "/" + kPlugin), " is no library provider")) == 0;
+    return text.find(
+               concat("error: --library=onednn: ", folder / (where + "/" + kPlugin), " is no library provider")) == 0;
   }
 };
 } // namespace
@@ -153,7 +156,10 @@ TEST_F(Plugins, LieBesideTheProgramInTheInstallationOrWhereTheUserSays) {
   // The user did not ask for the plugin, so its absence is a note with the remedy.
   Outcome outcome = shell("env -u MPC_LIBRARY_PATH bin/model predict --data x.npz --out y.npz");
   EXPECT_EQ(outcome.status, 0);
-  EXPECT_NE(outcome.text.find("slower generic loops run matrix products and convolutions; `mpc compile --bundle` puts oneDNN beside the program"), std::string::npos) << outcome.text;
+  EXPECT_NE(outcome.text.find("slower generic loops run matrix products and convolutions; `mpc compile --bundle` puts "
+                              "oneDNN beside the program"),
+            std::string::npos)
+      << outcome.text;
   put("named");
   fs::permissions(folder / "named", fs::perms(0777));
   EXPECT_TRUE(opened(said(concat("MPC_LIBRARY_PATH=/nowhere:", folder / "named")), "named"));
@@ -171,7 +177,8 @@ TEST_F(Plugins, AreNotTakenFromWhereAnyoneMayPutThem) {
     const fs::perms before = fs::status(path).permissions();
     for (unsigned bits : {0777u, 0757u}) {
       fs::permissions(path, fs::perms(bits));
-      std::string why = concat(folder / "opt/mpc/libmpc_onednn.so", " is not loaded, because ", fs::canonical(path).string(), " may be written by other users");
+      std::string why = concat(folder / "opt/mpc/libmpc_onednn.so", " is not loaded, because ",
+                               fs::canonical(path).string(), " may be written by other users");
       EXPECT_NE(said().find(why), std::string::npos) << said();
     }
     fs::permissions(path, before);
@@ -189,7 +196,8 @@ TEST_F(Plugins, OfOtherUsersAreNotLoaded) {
   constexpr uid_t kSomebody = 54321;
   put("opt/mpc");
   ASSERT_EQ(chown((folder / "opt/mpc").c_str(), kSomebody, 0), 0);
-  EXPECT_NE(said().find(concat("because ", folder / "opt/mpc", " belongs to another user")), std::string::npos) << said();
+  EXPECT_NE(said().find(concat("because ", folder / "opt/mpc", " belongs to another user")), std::string::npos)
+      << said();
   fs::remove_all(folder / "opt/mpc");
   // The program is in a folder like /tmp, and another user puts a plugin beside it.
   fs::permissions(folder / "bin", fs::perms(01777));
@@ -197,7 +205,8 @@ TEST_F(Plugins, OfOtherUsersAreNotLoaded) {
   ASSERT_EQ(chown((folder / "bin/libmpc_onednn.so").c_str(), kSomebody, 0), 0);
   EXPECT_NE(said().find("libmpc_onednn.so belongs to another user"), std::string::npos) << said();
   fs::remove(folder / "bin/libmpc_onednn.so");
-  // A link of another user is refused even if it leads to a trusted file, because it may lead elsewhere by the time of loading.
+  // A link of another user is refused even if it leads to a trusted file, because it may lead elsewhere by the
+  // time of loading.
   put("named");
   fs::create_symlink(folder / "named/libmpc_onednn.so", folder / "bin/libmpc_onednn.so");
   EXPECT_TRUE(opened(said(), "named")) << said(); // the resolved path is loaded
@@ -206,7 +215,10 @@ TEST_F(Plugins, OfOtherUsersAreNotLoaded) {
   fs::remove(folder / "bin/libmpc_onednn.so");
   put("bin");
   ASSERT_EQ(chown((folder / "bin/libmpc_onednn.so").c_str(), kSomebody, 0), 0);
-  EXPECT_EQ(shell("cp bin/libmpc_onednn.so bin/libgomp.so.1; chown 54321 bin/libgomp.so.1; bin/model predict --data x.npz --out y.npz --library generic --threads 2").status, 0);
+  EXPECT_EQ(shell("cp bin/libmpc_onednn.so bin/libgomp.so.1; chown 54321 bin/libgomp.so.1; bin/model predict --data "
+                  "x.npz --out y.npz --library generic --threads 2")
+                .status,
+            0);
   // Program and plugin belong to one user and another one starts the program: this is a bundle that somebody installed.
   ASSERT_EQ(chown((folder / "bin/model").c_str(), kSomebody, 0), 0);
   EXPECT_TRUE(opened(said(), "bin")) << said();

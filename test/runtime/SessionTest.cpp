@@ -181,9 +181,8 @@ TEST(Session, ALossOfWholeBatchesSaysWhatItCovers) {
   std::string manifest = logisticManifest();
   std::string split =
       R"({"name": "sample_loss", "role": "sample_loss", "dtype": "f32", "shape": [4], "offset": 640, "bytes": 16})";
-  manifest.replace(
-      manifest.find(split), split.size(),
-      R"({"name": "loss", "role": "loss", "dtype": "f32", "shape": [], "offset": 640, "bytes": 4})");
+  manifest.replace(manifest.find(split), split.size(),
+                   R"({"name": "loss", "role": "loss", "dtype": "f32", "shape": [], "offset": 640, "bytes": 4})");
   TemporaryFolder folder;
   auto evaluated = [&](int64_t samples) {
     Session session(logisticProgram(manifest));
@@ -231,12 +230,11 @@ TEST(Session, PredictRefusesToJoinWhatMixesSamples) {
     return NpzReader(folder / "out.npz").read("logits").shape;
   };
   for (int64_t samples : {8, 3, 6}) // whole batches, less than one, one and a half
-    EXPECT_NE(
-        errorOf([&] { run("", samples); })
-            .text()
-            .find(concat("output 'logits' [4,2] has no part for each sample: it cannot be put together from ",
-                         samples, " samples in batches of 4\nhint: compile with --outputs")),
-        std::string::npos);
+    EXPECT_NE(errorOf([&] { run("", samples); })
+                  .text()
+                  .find(concat("output 'logits' [4,2] has no part for each sample: it cannot be put together from ",
+                               samples, " samples in batches of 4\nhint: compile with --outputs")),
+              std::string::npos);
   EXPECT_EQ(run("", 4), (Shape{4, 2}));
   EXPECT_EQ(run(R"(, "fixed": true)", 10), (Shape{4, 2}));
   EXPECT_EQ(run(R"(, "batched": true)", 10), (Shape{10, 2}));
@@ -245,8 +243,7 @@ TEST(Session, PredictRefusesToJoinWhatMixesSamples) {
 TEST(Session, InputsOfAnotherLayoutAreRefused) {
   Session session(logisticProgram());
   const Entry &entry = session.entryOfKind("predict"); // its x is [4,3,2]
-  for (Shape shape :
-       {Shape{4, 3, 2}, Shape{4, 6}, Shape{24}, Shape{4, 1, 3, 2}, Shape{1, 4, 3, 2}, Shape{4, 6, 1}})
+  for (Shape shape : {Shape{4, 3, 2}, Shape{4, 6}, Shape{24}, Shape{4, 1, 3, 2}, Shape{1, 4, 3, 2}, Shape{4, 6, 1}})
     session.setInput(entry, "x", Tensor(MPC_F32, shape));
   for (Shape shape : {Shape{4, 2, 3}, Shape{3, 4, 2}, Shape{2, 12}, Shape{6, 4}, Shape{4, 5}})
     EXPECT_EQ(errorOf([&] { session.setInput(entry, "x", Tensor(MPC_F32, shape)); }).what(),
@@ -295,8 +292,7 @@ TEST(Session, BrokenManifestsAreErrors) {
     return std::string(errorOf([&] { Program::fromMemory(text, {{"data", logisticData()}}); }).what());
   };
   EXPECT_NE(broken("\"format\": 1", "\"format\": 2").find("version 2 is unknown"), std::string::npos);
-  EXPECT_NE(broken("\"arena_bytes\": 1024", "\"arena_bytes\": 500").find("outside its memory"),
-            std::string::npos);
+  EXPECT_NE(broken("\"arena_bytes\": 1024", "\"arena_bytes\": 500").find("outside its memory"), std::string::npos);
   EXPECT_NE(broken("\"offset\": 0, \"bytes\": 24}", "\"offset\": 8, \"bytes\": 24}").find("initial value"),
             std::string::npos);
   EXPECT_NE(broken("[1,0]", "[1,1]").find("permutation"), std::string::npos);
@@ -312,7 +308,8 @@ TEST(Session, BrokenManifestsAreErrors) {
 
 TEST(Session, ChecksEveryLaunchWhenAskedTo) {
   // UBSan itself would report a null pointer, so the kernel faults on a page without access.
-  static volatile char *const page = static_cast<char *>(mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  static volatile char *const page =
+      static_cast<char *>(mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   static const auto fault = [](void *const *, int64_t, int64_t) { *page = 0; };
   auto program = Program::fromMemory(logisticManifest(), {{"data", logisticData()}},
                                      {{"logistic_forward", logistic_forward},
@@ -327,7 +324,8 @@ TEST(Session, ChecksEveryLaunchWhenAskedTo) {
         Session session(program, options);
         session.run(session.entry("main"));
       },
-      ::testing::ExitedWithCode(1), "error: launch 'loss' \\(Loss\\) of entry 'main': its code faulted\nhint: please report it");
+      ::testing::ExitedWithCode(1),
+      "error: launch 'loss' \\(Loss\\) of entry 'main': its code faulted\nhint: please report it");
   // The check does not disturb correct launches, and times can be taken.
   Session session(logisticProgram(), options);
   session.startProfile(true);

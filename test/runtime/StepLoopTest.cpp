@@ -26,8 +26,7 @@ protected:
     session.setInput(entry, "target", {MPC_I64, {4}, labels});
   }
   StepReport step(int64_t iteration, float value = 1) {
-    return loop.run(
-        iteration, [&](const Entry &entry) { load(entry, value); }, [](const Entry &) {})[0];
+    return loop.run(iteration, [&](const Entry &entry) { load(entry, value); }, [](const Entry &) {})[0];
   }
   static constexpr float infinity = std::numeric_limits<float>::infinity();
   Session session;
@@ -56,8 +55,7 @@ TEST_F(Loop, StateThatOthersChangeIsReadAnew) {
   EXPECT_EQ(float(session.variableScalar("main/lr")), 0.1f);
   // Another loop on the same session changes the state too.
   StepLoop second(session, {{"lr", 0.5}}, {});
-  second.run(
-      2, [&](const Entry &entry) { load(entry, infinity); }, [](const Entry &) {});
+  second.run(2, [&](const Entry &entry) { load(entry, infinity); }, [](const Entry &) {});
   EXPECT_EQ(float(session.variableScalar("main/lr")), 0.5f);
   report = step(3);
   EXPECT_EQ(report.scale, 128);
@@ -68,8 +66,7 @@ TEST_F(Loop, StateThatOthersChangeIsReadAnew) {
 TEST_F(Loop, ReportsAreTakenOneByOne) {
   EXPECT_EQ(loop.ahead(), 1u); // the host runs a step while we wait
   EXPECT_EQ(loop.waiting(), 0u);
-  loop.start(
-      7, [&](const Entry &entry) { load(entry, 1); }, [](const Entry &) {});
+  loop.start(7, [&](const Entry &entry) { load(entry, 1); }, [](const Entry &) {});
   EXPECT_EQ(loop.waiting(), 1u);
   const IterationReport &done = loop.next();
   EXPECT_EQ(done.iteration, 7);

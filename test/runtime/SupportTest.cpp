@@ -9,7 +9,6 @@
 #include "runtime/support/Outputs.h"
 #include "runtime/support/Random.h"
 
-#include <optional>
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -18,6 +17,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -44,8 +44,7 @@ TEST(DType, HalfRoundsToNearestEven) {
   // For each pair of neighbours, the midpoint goes to the even one, and numbers next to the midpoint go to the
   // nearer one.
   for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
-    double low = halfToFloat(uint16_t(bits)), high = halfToFloat(uint16_t(bits + 1)),
-           middle = (low + high) / 2;
+    double low = halfToFloat(uint16_t(bits)), high = halfToFloat(uint16_t(bits + 1)), middle = (low + high) / 2;
     uint32_t even = bits & 1 ? bits + 1 : bits;
     EXPECT_EQ(floatToHalf(float(middle)), even);
     EXPECT_EQ(floatToHalf(std::nextafter(float(middle), 0.0f)), bits);
@@ -75,8 +74,7 @@ TEST(DType, ConversionsBetweenAllTypes) {
       convert(MPC_U8, values, mpc_dtype(from), source, 5);
       convert(mpc_dtype(from), source, mpc_dtype(to), target, 5);
       for (size_t i = 0; i < 5; ++i)
-        EXPECT_EQ(loadDouble(mpc_dtype(to), target, i), values[i])
-            << nameOf(mpc_dtype(from)) << nameOf(mpc_dtype(to));
+        EXPECT_EQ(loadDouble(mpc_dtype(to), target, i), values[i]) << nameOf(mpc_dtype(from)) << nameOf(mpc_dtype(to));
     }
   int64_t big[] = {INT64_MAX, INT64_MIN, (int64_t(1) << 53) + 1};
   uint64_t out[3];
@@ -91,8 +89,7 @@ TEST(DType, ConversionsBetweenAllTypes) {
 
 TEST(Random, PhiloxMatchesTheReference) {
   // These are the known answers of Random123 (kat_vectors) for philox4x32 with 10 rounds.
-  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
-            (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}), (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}),
             (std::array<uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
@@ -161,8 +158,7 @@ static void slicesCoverTheGridOnce(bool ownPool) {
     Threads threads(count);
     EXPECT_EQ(threads.count(), count);
     EXPECT_TRUE(!ownPool || count == 1 || threads.backend() == std::string("own pool"));
-    for (auto [grid, grain] :
-         {std::pair<int64_t, int64_t>{0, 1}, {1, 1}, {7, 1}, {64, 64}, {65, 32}, {1000, 10}}) {
+    for (auto [grid, grain] : {std::pair<int64_t, int64_t>{0, 1}, {1, 1}, {7, 1}, {64, 64}, {65, 32}, {1000, 10}}) {
       std::vector<std::atomic<int>> hits(1000);
       std::atomic<int> slices = 0;
       void *buffers[] = {hits.data(), &slices};
@@ -176,8 +172,7 @@ static void slicesCoverTheGridOnce(bool ownPool) {
   }
 }
 
-// Under ThreadSanitizer this test is left out (sanitize_test.py), because it does not understand libgomp's
-// barriers.
+// Under ThreadSanitizer this test is left out (sanitize_test.py), because it does not understand libgomp's barriers.
 TEST(Threads, SlicesCoverTheGridOnceWithLibgomp) {
   const char *given = std::getenv("MPC_NO_LIBGOMP");
   unsetenv("MPC_NO_LIBGOMP");

@@ -25,8 +25,7 @@ namespace {
 class Train : public ::testing::Test {
 protected:
   void SetUp() override {
-    options.data.files = {
-        writeLogisticData(folder / "train.npz", 203)}; // 50 batches of 4; 3 samples are left over
+    options.data.files = {writeLogisticData(folder / "train.npz", 203)}; // 50 batches of 4; 3 samples are left over
     options.epochs = 3;
     options.seed = 5;
     options.logEvery = 1000000;
@@ -153,8 +152,8 @@ TEST_F(Train, ALogTakesThePlaceOfNothingElse) {
 }
 
 TEST_F(Train, ABoundOfTheScaleThatActsIsSaidOnce) {
-  // The kernel halves its scale down to 1, which is a true lower bound. It has no upper bound: the scale goes from 2 to 4, which looks as
-  // if the bound in the manifest had kept it from 8.
+  // The kernel halves its scale down to 1, which is a true lower bound. It has no upper bound: the scale goes from 2 to
+  // 4, which looks as if the bound in the manifest had kept it from 8.
   std::string manifest = logisticManifest(), tracker = R"("tracker": "main/tracker",)";
   manifest.insert(manifest.find(tracker) + tracker.size(),
                   R"("lower": {"bound": 1, "factor": 0.5}, "upper": {"bound": 4, "factor": 4},)");
@@ -175,11 +174,9 @@ TEST_F(Train, ABoundOfTheScaleThatActsIsSaidOnce) {
   // 20 good updates lead to 2, and 20 more to 4.
   ASSERT_EQ(notes.size(), 2u);
   EXPECT_EQ(notes[0].first, 17);
-  EXPECT_EQ(notes[0].second,
-            "the loss scale stays at 1 (--min-scale), where torch's GradScaler would go on to 0.5");
+  EXPECT_EQ(notes[0].second, "the loss scale stays at 1 (--min-scale), where torch's GradScaler would go on to 0.5");
   EXPECT_EQ(notes[1].first, 60);
-  EXPECT_EQ(notes[1].second,
-            "the loss scale stays at 4 (--max-scale), where torch's GradScaler would go on to 8");
+  EXPECT_EQ(notes[1].second, "the loss scale stays at 4 (--max-scale), where torch's GradScaler would go on to 8");
 }
 
 TEST_F(Train, RefusesRatesThatTheVariableCannotHold) {
@@ -193,12 +190,10 @@ TEST_F(Train, RefusesRatesThatTheVariableCannotHold) {
   options.schedule.kind = Schedule::Step; // the second step gets its rate from the schedule
   options.schedule.stepSize = 1;
   options.schedule.stepGamma = 1e40;
-  EXPECT_NE(errorOf([&] { train(*s, options); }).text().find("lr: 1e+39 is no value of type f32"),
-            std::string::npos);
+  EXPECT_NE(errorOf([&] { train(*s, options); }).text().find("lr: 1e+39 is no value of type f32"), std::string::npos);
   StepLoop loop(*s, {}, {});
   for (double wrong : {1e39, double(NAN), double(INFINITY)})
-    EXPECT_NE(errorOf([&] { loop.setHyper("lr", wrong); }).text().find("is no value of type f32"),
-              std::string::npos);
+    EXPECT_NE(errorOf([&] { loop.setHyper("lr", wrong); }).text().find("is no value of type f32"), std::string::npos);
   loop.setHyper("lr", 3e38);
 }
 
@@ -218,8 +213,7 @@ TEST_F(Train, ResumeKeepsTheLinesOfOthersInTheLog) {
   options.steps = 2;
   auto s = session();
   train(*s, options);
-  std::string log = readFile(options.log),
-              others = "{\"step\":\"x\"}\n# a note\n[1]\n{\"lr\":2}\n{\"step\":1e99}\n";
+  std::string log = readFile(options.log), others = "{\"step\":\"x\"}\n# a note\n[1]\n{\"lr\":2}\n{\"step\":1e99}\n";
   writeFile(options.log, log + others + "{\"step\":3,\"loss\":1}\n{\"step\":4,\"lo");
   options.resume = true;
   options.steps = 3;
@@ -270,8 +264,9 @@ TEST_F(Train, KilledAtRandomItResumesToTheSameBits) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> share(0, 1);
   Clock::duration startup{};
-  // Each kill comes after some new checkpoints, and then after a random part of the time between two checkpoints. It can therefore come at
-  // any moment of the work, however fast the machine is. Every fourth attempt is killed during its start instead and does not count.
+  // Each kill comes after some new checkpoints, and then after a random part of the time between two checkpoints. It
+  // can therefore come at any moment of the work, however fast the machine is. Every fourth attempt is killed during
+  // its start instead and does not count.
   int kills = 0;
   for (int attempt = 1; kills < 20; ++attempt) {
     ASSERT_LE(attempt, 200) << "only " << kills << " could be killed";
@@ -299,8 +294,8 @@ TEST_F(Train, KilledAtRandomItResumesToTheSameBits) {
         last = step;
         seen.push_back(Clock::now());
         if (!early && seen.size() == wanted)
-          due = seen.back() + std::chrono::duration_cast<Clock::duration>((seen.back() - seen.front()) * behind /
-                                                                          double(wanted - 1));
+          due = seen.back() +
+                std::chrono::duration_cast<Clock::duration>((seen.back() - seen.front()) * behind / double(wanted - 1));
       }
       usleep(100);
     }
@@ -339,9 +334,8 @@ TEST_F(Train, ANewRunRefusesTheFolderOfAnother) {
   auto second = session();
   auto before = stateOf(*second);
   Error error = errorOf([&] { train(*second, options); });
-  EXPECT_NE(
-      error.text().find("ckpt: holds the checkpoints of another run\nhint: continue that one with --resume"),
-      std::string::npos)
+  EXPECT_NE(error.text().find("ckpt: holds the checkpoints of another run\nhint: continue that one with --resume"),
+            std::string::npos)
       << error.text();
   EXPECT_EQ(stateOf(*second), before);
   loadCheckpoint(*second, CheckpointFolder(options.checkpointFolder, 3).pathOf(20)); // the folder is untouched
@@ -359,10 +353,9 @@ TEST_F(Train, ResumeRefusesOtherData) {
   train(*s, options);
   options.resume = true;
   options.data.files = {writeLogisticData(folder / "other.npz", 100)};
-  EXPECT_NE(errorOf([&] { train(*s, options); })
-                .text()
-                .find("holds 100 samples; the checkpoint comes from training on 203"),
-            std::string::npos);
+  EXPECT_NE(
+      errorOf([&] { train(*s, options); }).text().find("holds 100 samples; the checkpoint comes from training on 203"),
+      std::string::npos);
 }
 
 TEST_F(Train, InterruptionFinishesTheStepAndSaves) {

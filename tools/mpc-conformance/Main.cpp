@@ -1,10 +1,11 @@
 //===- Main.cpp - mpc-conformance: ONNX backend test folders on the host target ----------------------------===//
 //
-// Each folder holds model.onnx and test_data_set_N with input_K.pb and output_K.pb. The tool imports a model, compiles it for this CPU and runs it in
-// process; it compares results with tolerances near those of ONNX's own backend test runner. A model that mpc says it does not support (an op that its
-// table lacks, a limit that the op's row states, an element type) is a skip that names the reason. So is a result that is random by definition, of which
-// only shape and type are compared. Everything else that goes wrong is a failure, also a case that compares nothing. Cases are spread over forked
-// workers: one that crashes or hangs is one failure.
+// Each folder holds model.onnx and test_data_set_N with input_K.pb and output_K.pb. The tool imports a model, compiles
+// it for this CPU and runs it in process; it compares results with tolerances near those of ONNX's own backend test
+// runner. A model that mpc says it does not support (an op that its table lacks, a limit that the op's row states, an
+// element type) is a skip that names the reason. So is a result that is random by definition, of which only shape and
+// type are compared. Everything else that goes wrong is a failure, also a case that compares nothing. Cases are spread
+// over forked workers: one that crashes or hangs is one failure.
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "compiler/Package/Elements.h"
@@ -42,15 +43,19 @@ struct Outline {
   std::set<std::string> ops;                            // op types
   bool otherTypes = false;                              // an input or output has a type that mpc's tensors lack
   bool random() const {
-    return llvm::any_of(ops, [](const std::string &op) { return op == "Bernoulli" || op == "Multinomial" || StringRef(op).starts_with("Random"); });
+    return llvm::any_of(ops, [](const std::string &op) {
+      return op == "Bernoulli" || op == "Multinomial" || StringRef(op).starts_with("Random");
+    });
   }
 };
 
-/// Returns true for sequences, optionals and maps; strings, complex numbers, types narrower than a byte, and floats of 8 bits.
+/// Returns true for sequences, optionals and maps; strings, complex numbers, types narrower than a byte, and
+/// floats of 8 bits.
 bool isOtherType(const onnx::TypeProto &type) {
   using Tensor = onnx::TensorProto;
-  static const std::set<int> known = {Tensor::FLOAT, Tensor::FLOAT16, Tensor::BFLOAT16, Tensor::DOUBLE, Tensor::BOOL, Tensor::INT8, Tensor::INT16,
-                                      Tensor::INT32, Tensor::INT64, Tensor::UINT8, Tensor::UINT16, Tensor::UINT32, Tensor::UINT64};
+  static const std::set<int> known = {Tensor::FLOAT,  Tensor::FLOAT16, Tensor::BFLOAT16, Tensor::DOUBLE, Tensor::BOOL,
+                                      Tensor::INT8,   Tensor::INT16,   Tensor::INT32,    Tensor::INT64,  Tensor::UINT8,
+                                      Tensor::UINT16, Tensor::UINT32,  Tensor::UINT64};
   return !type.has_tensor_type() || !known.count(type.tensor_type().elem_type());
 }
 
@@ -74,7 +79,8 @@ Outline outlineOf(const std::string &model) {
   return outline;
 }
 
-/// Says why a model is not imported. For a problem of a value, such as an input that is a sequence, it adds the ops that the model is about.
+/// Says why a model is not imported. For a problem of a value, such as an input that is a sequence, it adds the ops
+/// that the model is about.
 std::string reasonOf(const ImportReport &report, const std::string &diagnostics, const Outline &outline) {
   if (report.problems.empty())
     return diagnostics;
@@ -104,12 +110,14 @@ bool isStated(const ImportProblem &problem, const Outline &outline) {
   if (problem.op.empty())
     return outline.otherTypes;
   static const std::vector<SupportedOp> table = supportedOps();
-  auto row = llvm::find_if(table, [&](const SupportedOp &op) { return op.name == problem.op && op.since <= problem.opset && problem.opset <= op.until; });
+  auto row = llvm::find_if(table, [&](const SupportedOp &op) {
+    return op.name == problem.op && op.since <= problem.opset && problem.opset <= op.until;
+  });
   return row == table.end() || namesLimit(row->limits, problem);
 }
 
-/// Says how the results differ, or returns "". As in onnx.backend.test.runner rtol is 1e-3 and atol 1e-7; both are widened to the precision of 16-bit
-/// results. For random numbers only shape and type are compared.
+/// Says how the results differ, or returns "". As in onnx.backend.test.runner rtol is 1e-3 and atol 1e-7; both are
+/// widened to the precision of 16-bit results. For random numbers only shape and type are compared.
 std::string compare(const rt::Tensor &got, const rt::TensorView &want, bool random) {
   if (got.shape != want.shape)
     return "shape " + rt::toString(got.shape) + ", not " + rt::toString(want.shape);
@@ -168,7 +176,9 @@ Outcome runCase(const std::string &folder, std::string &why) {
   }
   if (!module) {
     why = reasonOf(report, diagnostics, outline);
-    bool stated = !report.problems.empty() && llvm::all_of(report.problems, [&](const ImportProblem &problem) { return isStated(problem, outline); });
+    bool stated = !report.problems.empty() && llvm::all_of(report.problems, [&](const ImportProblem &problem) {
+      return isStated(problem, outline);
+    });
     return stated ? Outcome::Skipped : Outcome::Failed;
   }
   HostOptions host = tool::hostOptions();
@@ -187,7 +197,8 @@ Outcome runCase(const std::string &folder, std::string &why) {
     program->sections.erase("manifest.json");
     rt::Session running(rt::Program::fromMemory(manifest, std::move(program->sections)));
     const rt::Entry &entry = running.entryOfKind("predict");
-    for (int set = 0; why.empty() && llvm::sys::fs::is_directory(folder + "/test_data_set_" + std::to_string(set)); ++set) {
+    for (int set = 0; why.empty() && llvm::sys::fs::is_directory(folder + "/test_data_set_" + std::to_string(set));
+         ++set) {
       auto read = [&](StringRef kind, size_t i) {
         std::string path = dataFile(set, kind, i);
         auto data = readOnnxTensor(context, readFile(path), path);
@@ -195,14 +206,18 @@ Outcome runCase(const std::string &folder, std::string &why) {
           rt::fail(path, "cannot be read", "fetch the test data again");
         return *data;
       };
-      auto view = [](const TensorData &data) { return rt::TensorView(dtypeOf(data.type.getElementType()), data.type.getShape().vec(), data.bytes.data()); };
+      auto view = [](const TensorData &data) {
+        return rt::TensorView(dtypeOf(data.type.getElementType()), data.type.getShape().vec(), data.bytes.data());
+      };
       for (const rt::Port &input : entry.inputs) {
         TensorData data = read("input", position(input.name));
         rt::TensorView value = view(data);
         if (input.dtype == MPC_BF16 && value.dtype == MPC_U16) // the same holds for results, see compare
           value.dtype = MPC_BF16;
-        if (auto declared = outline.declared.find(input.name); declared != outline.declared.end() && value.shape != declared->second) {
-          mismatch = llvm::join(outline.ops, ", ") + ": the test data of '" + input.name + "' have another shape than the model's input";
+        if (auto declared = outline.declared.find(input.name);
+            declared != outline.declared.end() && value.shape != declared->second) {
+          mismatch = llvm::join(outline.ops, ", ") + ": the test data of '" + input.name +
+                     "' have another shape than the model's input";
           return;
         }
         running.setInput(entry, input.name, value);
@@ -210,7 +225,8 @@ Outcome runCase(const std::string &folder, std::string &why) {
       running.run(entry);
       for (size_t i = 0; i < entry.outputs.size() && why.empty(); ++i) {
         TensorData data = read("output", i);
-        if (std::string difference = compare(running.read(entry.outputs[i]), view(data), outline.random()); !difference.empty())
+        if (std::string difference = compare(running.read(entry.outputs[i]), view(data), outline.random());
+            !difference.empty())
           why = "output " + std::to_string(i) + ": " + difference;
       }
       if (why.empty() && llvm::sys::fs::exists(dataFile(set, "output", entry.outputs.size())))
@@ -233,7 +249,8 @@ Outcome runCase(const std::string &folder, std::string &why) {
 } // namespace
 
 int main(int argc, char **argv) {
-  CLI::App app("Runs ONNX backend test folders on the host target; prints failures and skips with their reasons", "mpc-conformance");
+  CLI::App app("Runs ONNX backend test folders on the host target; prints failures and skips with their reasons",
+               "mpc-conformance");
   std::vector<std::string> roots;
   bool verbose = false;
   unsigned jobs = std::max(1u, std::thread::hardware_concurrency()), seconds = 120;
@@ -261,7 +278,8 @@ int main(int argc, char **argv) {
   auto count = [&](size_t i, Outcome outcome, StringRef why) {
     ++counts[int(outcome)];
     if (outcome == Outcome::Failed || (verbose && outcome == Outcome::Skipped))
-      llvm::outs() << (outcome == Outcome::Failed ? "FAIL " : "SKIP ") << llvm::sys::path::filename(cases[i]) << ": " << why << '\n';
+      llvm::outs() << (outcome == Outcome::Failed ? "FAIL " : "SKIP ") << llvm::sys::path::filename(cases[i]) << ": "
+                   << why << '\n';
     llvm::outs().flush();
   };
   // An answer consists of the outcome and the reason.
@@ -271,7 +289,8 @@ int main(int argc, char **argv) {
     return std::string(1, char('0' + int(outcome))) + why;
   };
   bool ran = tool::runInWorkers(
-      cases.size(), jobs, seconds, work, [&](size_t i, const std::string &answer) { count(i, Outcome(answer[0] - '0'), StringRef(answer).drop_front()); },
+      cases.size(), jobs, seconds, work,
+      [&](size_t i, const std::string &answer) { count(i, Outcome(answer[0] - '0'), StringRef(answer).drop_front()); },
       [&](size_t i, const std::string &why) { count(i, Outcome::Failed, why); });
   if (!ran)
     return tool::fail("mpc-conformance", "cannot start a process", "close other programs");

@@ -10,7 +10,8 @@
 
 namespace {
 
-/// Repeats `once(next, rest)`, which moves bytes like send and recv, until all bytes are through; returns false when the other side is gone.
+/// Repeats `once(next, rest)`, which moves bytes like send and recv, until all bytes are through; returns false when
+/// the other side is gone.
 template <typename Byte, typename Once>
 bool transfer(Byte *next, size_t bytes, Once once) {
   while (bytes > 0) {
@@ -29,7 +30,8 @@ bool sendAll(int socket, const void *data, size_t bytes) {
                   [=](const char *next, size_t rest) { return send(socket, next, rest, MSG_NOSIGNAL); });
 }
 bool receiveAll(int socket, void *data, size_t bytes) {
-  return transfer(static_cast<char *>(data), bytes, [=](char *next, size_t rest) { return recv(socket, next, rest, 0); });
+  return transfer(static_cast<char *>(data), bytes,
+                  [=](char *next, size_t rest) { return recv(socket, next, rest, 0); });
 }
 
 /// Runs at the other end of the socket: receives cases and sends answers, until the parent closes the socket.
@@ -61,7 +63,8 @@ std::string howItEnded(int status) {
 
 } // namespace
 
-bool mpc::tool::runInWorkers(size_t count, unsigned workers, unsigned secondsPerCase, const std::function<std::string(size_t)> &work,
+bool mpc::tool::runInWorkers(size_t count, unsigned workers, unsigned secondsPerCase,
+                             const std::function<std::string(size_t)> &work,
                              const std::function<void(size_t, const std::string &)> &done,
                              const std::function<void(size_t, const std::string &)> &crash) {
   std::vector<Worker> team(std::max<size_t>(1, std::min<size_t>(workers, count)));

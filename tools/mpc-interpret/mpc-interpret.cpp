@@ -2,8 +2,9 @@
 //
 // mpc-interpret FILE.mlir [--entry=main] [--mode=rounded|exact] [--steps=N] [--variables] [--wide]
 //
-// The entry takes no arguments: inputs are graph.constants in it. The tool prints one line for each result, "0: tensor<2xf32> = [1, 0.5]", and
-// with --variables also one for each variable of the module. Each number is the shortest one that reads back as itself.
+// The entry takes no arguments: inputs are graph.constants in it. The tool prints one line for each result, "0:
+// tensor<2xf32> = [1, 0.5]", and with --variables also one for each variable of the module. Each number is the shortest
+// one that reads back as itself.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Evaluator/Evaluator.h"
@@ -12,20 +13,22 @@
 #include "dialects/Train/IR/Train.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
-#include "mlir/Support/FileUtilities.h"
 #include <charconv>
 
 using namespace mlir;
 using namespace mpc;
 
-/// Returns the shortest decimal that reads back as v: as a number of f32 where v is one and the element type has no more digits, unless `wide`.
+/// Returns the shortest decimal that reads back as v: as a number of f32 where v is one and the element type has no
+/// more digits, unless `wide`.
 static std::string text(double v, Type element, bool wide) {
   char buffer[64];
   bool single = !wide && isa<FloatType>(element) && !element.isF64() && double(float(v)) == v;
-  auto end = single ? std::to_chars(buffer, buffer + sizeof buffer, float(v)) : std::to_chars(buffer, buffer + sizeof buffer, v);
+  auto end = single ? std::to_chars(buffer, buffer + sizeof buffer, float(v))
+                    : std::to_chars(buffer, buffer + sizeof buffer, v);
   return std::string(buffer, end.ptr);
 }
 
@@ -53,12 +56,14 @@ static void print(StringRef name, const HostTensor &t, bool wide) {
 int main(int argc, char **argv) {
   llvm::cl::opt<std::string> file(llvm::cl::Positional, llvm::cl::desc("<module>"), llvm::cl::init("-"));
   llvm::cl::opt<std::string> entry("entry", llvm::cl::desc("function or step to run"), llvm::cl::init("main"));
-  llvm::cl::opt<EvalMode> mode("mode", llvm::cl::desc("rounding"), llvm::cl::init(EvalMode::Rounded),
-                               llvm::cl::values(clEnumValN(EvalMode::Rounded, "rounded", "at each op, to the IR's type"),
-                                                clEnumValN(EvalMode::Exact, "exact", "none: float64")));
+  llvm::cl::opt<EvalMode> mode(
+      "mode", llvm::cl::desc("rounding"), llvm::cl::init(EvalMode::Rounded),
+      llvm::cl::values(clEnumValN(EvalMode::Rounded, "rounded", "at each op, to the IR's type"),
+                       clEnumValN(EvalMode::Exact, "exact", "none: float64")));
   llvm::cl::opt<int> steps("steps", llvm::cl::desc("runs of the entry, one after the other"), llvm::cl::init(1));
   llvm::cl::opt<bool> variables("variables", llvm::cl::desc("print the variables too"));
-  llvm::cl::opt<bool> wide("wide", llvm::cl::desc("print each number with as many digits as float64 needs: with --mode=exact, a number of f32 may differ from one beside it"));
+  llvm::cl::opt<bool> wide("wide", llvm::cl::desc("print each number with as many digits as float64 needs: with "
+                                                  "--mode=exact, a number of f32 may differ from one beside it"));
   llvm::cl::ParseCommandLineOptions(argc, argv, "mpc reference evaluator\n");
 
   DialectRegistry registry;

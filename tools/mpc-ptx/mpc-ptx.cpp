@@ -2,8 +2,9 @@
 //
 // mpc-ptx FILE.mlir [--arch=NAME] [--emit=ptx|llvm|llvm-opt|none] [--ptxas] [--modules=1] [--jobs=1]
 //
-// The kernels are compiled for the GPU of their module's kernel.target; --arch is that of kernels whose module has none (sm_80 unless it is given).
-// With --ptxas it also assembles, and prints one line for each kernel: "k: 32 registers, 0 spill stores, 0 spill loads, ..." (bytes), with warnings below it.
+// The kernels are compiled for the GPU of their module's kernel.target; --arch is that of kernels whose module has none
+// (sm_80 unless it is given). With --ptxas it also assembles, and prints one line for each kernel: "k: 32 registers, 0
+// spill stores, 0 spill loads, ..." (bytes), with warnings below it.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Codegen/NvptxCodegen.h"
@@ -20,11 +21,14 @@ using namespace mpc;
 
 int main(int argc, char **argv) {
   llvm::cl::opt<std::string> file(llvm::cl::Positional, llvm::cl::desc("<module>"), llvm::cl::init("-"));
-  llvm::cl::opt<std::string> archName("arch", llvm::cl::desc("architecture of kernels whose module has no kernel.target"), llvm::cl::init("sm_80"));
+  llvm::cl::opt<std::string> archName(
+      "arch", llvm::cl::desc("architecture of kernels whose module has no kernel.target"), llvm::cl::init("sm_80"));
   enum class Emit { Ptx, Llvm, LlvmOpt, None };
   llvm::cl::opt<Emit> emit("emit", llvm::cl::desc("what to print"), llvm::cl::init(Emit::Ptx),
-                           llvm::cl::values(clEnumValN(Emit::Ptx, "ptx", "PTX"), clEnumValN(Emit::Llvm, "llvm", "LLVM IR"),
-                                            clEnumValN(Emit::LlvmOpt, "llvm-opt", "optimised LLVM IR"), clEnumValN(Emit::None, "none", "nothing but reports")));
+                           llvm::cl::values(clEnumValN(Emit::Ptx, "ptx", "PTX"),
+                                            clEnumValN(Emit::Llvm, "llvm", "LLVM IR"),
+                                            clEnumValN(Emit::LlvmOpt, "llvm-opt", "optimised LLVM IR"),
+                                            clEnumValN(Emit::None, "none", "nothing but reports")));
   llvm::cl::opt<bool> ptxas("ptxas", llvm::cl::desc("assemble and print the resources"));
   llvm::cl::opt<unsigned> modules("modules", llvm::cl::desc("split the kernels into so many"), llvm::cl::init(1));
   llvm::cl::opt<unsigned> jobs("jobs", llvm::cl::desc("threads to compile on"), llvm::cl::init(1));
@@ -36,7 +40,8 @@ int main(int argc, char **argv) {
   }
   DialectRegistry registry;
   registerNvptxDialects(registry);
-  registry.insert<func::FuncDialect, graph::GraphDialect>(); // the ops that kernels were emitted from may stand beside them
+  registry
+      .insert<func::FuncDialect, graph::GraphDialect>(); // the ops that kernels were emitted from may stand beside them
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   llvm::SourceMgr sources;
@@ -77,8 +82,9 @@ int main(int argc, char **argv) {
       if (!kernel.report)
         continue;
       const PtxasReport &r = *kernel.report;
-      llvm::outs() << kernel.symbol << ": " << r.registers << " registers, " << r.stackBytes << " stack, " << r.spillStoreBytes << " spill stores, " << r.spillLoadBytes
-                   << " spill loads, " << r.sharedBytes << " shared, " << kernel.dynamicSharedBytes << " dynamic shared, " << r.barriers << " barriers\n";
+      llvm::outs() << kernel.symbol << ": " << r.registers << " registers, " << r.stackBytes << " stack, "
+                   << r.spillStoreBytes << " spill stores, " << r.spillLoadBytes << " spill loads, " << r.sharedBytes
+                   << " shared, " << kernel.dynamicSharedBytes << " dynamic shared, " << r.barriers << " barriers\n";
       for (const std::string &warning : r.warnings)
         llvm::outs() << "  " << warning << '\n';
     }

@@ -12,9 +12,11 @@ namespace fs = std::filesystem;
 
 namespace mpc::tool {
 
-/// Returns whether every Linux system with a C++ program has the library; all other libraries that a program opens belong to its bundle.
+/// Returns whether every Linux system with a C++ program has the library; all other libraries that a program opens
+/// belong to its bundle.
 static bool isOfTheSystem(llvm::StringRef name) {
-  for (llvm::StringRef known : {"libc.so", "libm.so", "libdl.so", "libpthread.so", "librt.so", "ld-linux", "libstdc++.so", "libgcc_s.so"})
+  for (llvm::StringRef known :
+       {"libc.so", "libm.so", "libdl.so", "libpthread.so", "librt.so", "ld-linux", "libstdc++.so", "libgcc_s.so"})
     if (name.starts_with(known))
       return true;
   return false;
@@ -33,8 +35,8 @@ static std::vector<std::string> neededBy(const link_map &library) {
   return names;
 }
 
-/// Maps name → file of everything that the program will open: the libraries that the plugin needs, directly or not, as the dynamic linker found them for
-/// this process, and zlib, which the runner needs.
+/// Maps name → file of everything that the program will open: the libraries that the plugin needs, directly or not, as
+/// the dynamic linker found them for this process, and zlib, which the runner needs.
 static std::map<std::string, std::string> opened(void *plugin) {
   link_map *at = nullptr;
   std::map<std::string, const link_map *> loaded;
@@ -65,7 +67,8 @@ bool writeBundle(const std::string &program) {
   std::string plugin = executableFolder() + "/libmpc_onednn.so";
   void *handle = dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
-    fail("--bundle", "the oneDNN plugin does not load: " + llvm::Twine(dlerror()), "install oneDNN, or leave --bundle out: the program then runs its own loops");
+    fail("--bundle", "the oneDNN plugin does not load: " + llvm::Twine(dlerror()),
+         "install oneDNN, or leave --bundle out: the program then runs its own loops");
     return false;
   }
   fs::path folder = fs::absolute(program).parent_path();

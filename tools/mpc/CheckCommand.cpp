@@ -23,7 +23,8 @@ void printText(const TrainingReport &report, const TrainingFlags &training) {
   auto &out = llvm::outs();
   if (report.opset == 0) // no model was read
     return;
-  out << "opset " << report.opset << ", IR version " << report.irVersion << (report.producer.empty() ? "" : ", by " + report.producer) << '\n';
+  out << "opset " << report.opset << ", IR version " << report.irVersion
+      << (report.producer.empty() ? "" : ", by " + report.producer) << '\n';
   out << "ops:";
   for (const auto &[op, count] : report.opCount)
     out << ' ' << op << 'x' << count;
@@ -39,12 +40,27 @@ void printText(const TrainingReport &report, const TrainingFlags &training) {
 
 nlohmann::json toJson(const TrainingReport &report, const TrainingFlags &training) {
   using nlohmann::json;
-  json j = {{"opset", report.opset}, {"ir_version", report.irVersion}, {"producer", report.producer}, {"ops", report.opCount},
-            {"notes", report.notes}, {"assumed", report.assumed}, {"data", report.data}, {"unbound", report.unboundDims}, {"problems", json::array()}, {"tensors", json::array()}, {"ok", report.ok()}};
+  json j = {{"opset", report.opset},
+            {"ir_version", report.irVersion},
+            {"producer", report.producer},
+            {"ops", report.opCount},
+            {"notes", report.notes},
+            {"assumed", report.assumed},
+            {"data", report.data},
+            {"unbound", report.unboundDims},
+            {"problems", json::array()},
+            {"tensors", json::array()},
+            {"ok", report.ok()}};
   for (std::string &line : training.assumed())
     j["assumed"].push_back(std::move(line));
   for (const ImportProblem &p : report.problems)
-    j["problems"].push_back({{"node", p.node}, {"op", p.op}, {"opset", p.opset}, {"attribute", p.attribute}, {"why", p.why}, {"hint", p.hint}, {"path", p.path}});
+    j["problems"].push_back({{"node", p.node},
+                             {"op", p.op},
+                             {"opset", p.opset},
+                             {"attribute", p.attribute},
+                             {"why", p.why},
+                             {"hint", p.hint},
+                             {"path", p.path}});
   for (const TensorVerdict &t : report.tensors)
     j["tensors"].push_back({{"name", t.name}, {"type", t.type}, {"role", t.role}, {"why", t.why}});
   return j;
@@ -57,12 +73,14 @@ int check(CheckFlags &flags) {
   Session session(/*remarks=*/false);
   TrainingReport report = checkTraining(session.context(), flags.model, flags.import, flags.training.options);
   if (flags.json) {
-    llvm::outs() << toJson(report, flags.training).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    llvm::outs() << toJson(report, flags.training).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+                 << '\n';
     return !report.ok();
   }
   printText(report, flags.training);
   for (const ImportProblem &p : report.problems) {
-    llvm::errs() << "error: " << p.node << ": " << (p.op.empty() ? "" : "'" + p.op + "' (opset " + std::to_string(p.opset) + "): ") << p.why << '\n';
+    llvm::errs() << "error: " << p.node << ": "
+                 << (p.op.empty() ? "" : "'" + p.op + "' (opset " + std::to_string(p.opset) + "): ") << p.why << '\n';
     for (const std::string &at : p.path)
       llvm::errs() << "note: " << at << '\n';
     llvm::errs() << "hint: " << p.hint << '\n';

@@ -69,7 +69,8 @@ int finishOutput(int status) {
   out.clear_error(); // otherwise the stream would end the process like a crash
   if (!lost || status != 0)
     return status;
-  return fail("standard output", "cannot be written: a part of what was printed is lost", "let it go to a file, or leave '>&-' out");
+  return fail("standard output", "cannot be written: a part of what was printed is lost",
+              "let it go to a file, or leave '>&-' out");
 }
 
 bool outputsAreFree(ArrayRef<std::string> outputs, const std::vector<std::string> &inputs) {
@@ -92,14 +93,20 @@ void printAssumed(ArrayRef<std::string> found, const TrainingFlags &training, Ar
 }
 
 void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::string> &dims) {
-  app.add_option("--batch", options.batch, "Leading dimension of the data inputs; binds or rebinds it (default: the file's; 32 for training where that is open)")->check(positiveInteger());
+  app.add_option("--batch", options.batch,
+                 "Leading dimension of the data inputs; binds or rebinds it (default: the file's; 32 for training "
+                 "where that is open)")
+      ->check(positiveInteger());
   app.add_option("--dim", dims, "NAME=VALUE: binds a named dimension")->allow_extra_args(false);
   app.add_option("--params", options.params, "REGEX: graph inputs that are parameters");
   app.add_option("--trainable", options.trainable,
-                 "REGEX: the initializers that are trained, wherever they stand; +REGEX: these besides those that stand where parameters do");
+                 "REGEX: the initializers that are trained, wherever they stand; +REGEX: these besides those that "
+                 "stand where parameters do");
   app.add_option("--freeze", options.freeze, "REGEX: parameters that are not trained");
-  app.add_option("--untie", options.untie, "REGEX: initializers of which each use is a parameter of its own, for exporters merge equal tensors");
-  app.add_flag("--accept-exported", options.acceptExported, "train what torch's exporter made of the network, also where parameters of the module are lost in it");
+  app.add_option("--untie", options.untie,
+                 "REGEX: initializers of which each use is a parameter of its own, for exporters merge equal tensors");
+  app.add_flag("--accept-exported", options.acceptExported,
+               "train what torch's exporter made of the network, also where parameters of the module are lost in it");
   app.add_option("--init", options.init, "How parameters without a value start")
       ->check(CLI::IsMember({"kaiming", "xavier", "normal"}))
       ->capture_default_str();

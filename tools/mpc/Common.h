@@ -11,7 +11,7 @@
 namespace CLI {
 class App;
 class Validator;
-}
+} // namespace CLI
 
 namespace mpc::tool {
 
@@ -36,7 +36,8 @@ int finishOutput(int status);
 /// Prints an error and returns false when a file that is to be written is also one that is read.
 bool outputsAreFree(llvm::ArrayRef<std::string> outputs, const std::vector<std::string> &inputs);
 
-/// Prints the choices that mpc made for options that the user left out, one line each with the option that changes it, and the arrays that the data need.
+/// Prints the choices that mpc made for options that the user left out, one line each with the option that changes it,
+/// and the arrays that the data need.
 void printAssumed(llvm::ArrayRef<std::string> found, const TrainingFlags &training, llvm::ArrayRef<std::string> data);
 
 /// Checks options whose value is a number above 0.

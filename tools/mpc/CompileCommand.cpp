@@ -30,15 +30,16 @@ struct CompileFlags {
 
 /// A value of --emit.
 struct Form {
-  const char *name = "", *what = ""; ///< neighbours of which the same is said share it in --help
+  const char *name = "", *what = "";     ///< neighbours of which the same is said share it in --help
   const char *prefix = "", *suffix = ""; ///< of the default output, around the model's name
   /// Makes the targets those of this form; null: any will do. Returns false after a message where that cannot be.
   bool (*chooseTargets)(const CompileFlags &flags, TargetOptions &targets) = nullptr;
   /// Lowers the target-free module; null: that module is the output.
-  FailureOr<CompiledProgram> (*lower)(ModuleOp module, const TargetOptions &targets, StringRef name, const TrainingOptions &training, const Watch &watch) = nullptr;
+  FailureOr<CompiledProgram> (*lower)(ModuleOp module, const TargetOptions &targets, StringRef name,
+                                      const TrainingOptions &training, const Watch &watch) = nullptr;
   /// Writes the output and names its files. Returns false after a message.
-  bool (*write)(Location location, const CompileFlags &flags, const Form &form, const CompiledProgram &program, const std::vector<std::string> &inputs,
-                std::vector<std::string> &written) = nullptr;
+  bool (*write)(Location location, const CompileFlags &flags, const Form &form, const CompiledProgram &program,
+                const std::vector<std::string> &inputs, std::vector<std::string> &written) = nullptr;
   const char *runtime = ""; ///< the file beside mpc behind a copy of which the sections are written
   bool loads = false;       ///< whether the output opens libraries, which --bundle puts beside it
   bool header = false;      ///< whether a C header goes with it
@@ -48,7 +49,8 @@ struct Form {
 /// Parses "512MiB", "2G" or "1000000" into bytes, at least one.
 bool parseBytes(StringRef text, int64_t &bytes) {
   double number = 0;
-  StringRef digits = text.take_while([](char c) { return isdigit(c) || c == '.'; }), unit = text.drop_front(digits.size());
+  StringRef digits = text.take_while([](char c) { return isdigit(c) || c == '.'; }),
+            unit = text.drop_front(digits.size());
   if (digits.getAsDouble(number))
     return false;
   unit.consume_back("iB") || unit.consume_back("B");
@@ -87,7 +89,8 @@ std::string headerOf(StringRef library) {
   return path.str().str();
 }
 
-/// Returns whether the outputs whose names are known before the compilation may be written: none is a file that is read, and an existing header must be ours.
+/// Returns whether the outputs whose names are known before the compilation may be written: none is a file that is
+/// read, and an existing header must be ours.
 bool knownOutputsAreFree(const CompileFlags &flags, const Form &form, const std::vector<std::string> &inputs) {
   if (!form.header)
     return outputsAreFree(flags.output, inputs);
@@ -103,13 +106,14 @@ bool knownOutputsAreFree(const CompileFlags &flags, const Form &form, const std:
   auto old = llvm::MemoryBuffer::getFile(header);
   if (old && isLibraryHeader((*old)->getBuffer()))
     return true;
-  fail(header, "exists and is no header of mpc's, so the library's is not written there", "move it away, or name the library otherwise with -o");
+  fail(header, "exists and is no header of mpc's, so the library's is not written there",
+       "move it away, or name the library otherwise with -o");
   return false;
 }
 
 /// Writes the kernels of one CPU or GPU under the requested name, those of several as NAME.CPU.EXTENSION.
-bool writeKernels(Location location, const CompileFlags &flags, const Form &, const CompiledProgram &program, const std::vector<std::string> &inputs,
-                  std::vector<std::string> &written) {
+bool writeKernels(Location location, const CompileFlags &flags, const Form &, const CompiledProgram &program,
+                  const std::vector<std::string> &inputs, std::vector<std::string> &written) {
   if (program.kernelFiles.empty()) {
     fail(flags.model, "has no kernels: library calls compute all of it", "write a program with --emit=exe");
     return false;
@@ -117,7 +121,8 @@ bool writeKernels(Location location, const CompileFlags &flags, const Form &, co
   std::vector<std::string> paths;
   for (const auto &[cpu, text] : program.kernelFiles) {
     StringRef path = flags.output, extension = llvm::sys::path::extension(path);
-    paths.push_back(program.kernelFiles.size() == 1 ? path.str() : (path.drop_back(extension.size()) + "." + cpu + extension).str());
+    paths.push_back(program.kernelFiles.size() == 1 ? path.str()
+                                                    : (path.drop_back(extension.size()) + "." + cpu + extension).str());
   }
   if (!outputsAreFree(paths, inputs))
     return false;
@@ -129,8 +134,8 @@ bool writeKernels(Location location, const CompileFlags &flags, const Form &, co
 }
 
 /// Writes a program, a tuner, or a library with its header: a copy of the file beside mpc with the sections behind it.
-bool writeRunnable(Location location, const CompileFlags &flags, const Form &form, const CompiledProgram &program, const std::vector<std::string> &,
-                   std::vector<std::string> &written) {
+bool writeRunnable(Location location, const CompileFlags &flags, const Form &form, const CompiledProgram &program,
+                   const std::vector<std::string> &, std::vector<std::string> &written) {
   // The program comes last, so that it exists only when everything that it needs does.
   if (flags.bundle && !writeBundle(flags.output))
     return false;
@@ -143,7 +148,8 @@ bool writeRunnable(Location location, const CompileFlags &flags, const Form &for
   if (form.header) {
     // The header comes first, so that an existing library has its header.
     written = {headerOf(flags.output)};
-    if (failed(writeFileAtomically(location, written[0], libraryHeader(program.sections.at("manifest.json"), flags.output))) ||
+    if (failed(writeFileAtomically(location, written[0],
+                                   libraryHeader(program.sections.at("manifest.json"), flags.output))) ||
         failed(writeLibrary(location, flags.output, (*runtime)->getBuffer(), program.sections)))
       return false;
   } else if (failed(writeProgram(location, flags.output, (*runtime)->getBuffer(), program.sections))) {
@@ -155,12 +161,14 @@ bool writeRunnable(Location location, const CompileFlags &flags, const Form &for
 
 /// Returns the command that trains the program that has just been written.
 std::string nextCommand(const std::string &program, bool readsData) {
-  return (program.find('/') == std::string::npos ? "./" : "") + program + " train" + (readsData ? " --data data.npz" : "") + " --checkpoint-dir checkpoints";
+  return (program.find('/') == std::string::npos ? "./" : "") + program + " train" +
+         (readsData ? " --data data.npz" : "") + " --checkpoint-dir checkpoints";
 }
 
 //===-- The forms of the output --------------------------------------------------------------===//
 
-template <KernelForm kernels> bool chooseHostKernels(const CompileFlags &flags, TargetOptions &targets) {
+template <KernelForm kernels>
+bool chooseHostKernels(const CompileFlags &flags, TargetOptions &targets) {
   if (!targets.gpus.empty()) {
     fail("--emit", Twine(flags.emit) + " is a form of host code, and " + targets.gpus.front().arch->name + " is a GPU",
          "leave it out of --target; --emit=ptx or cubin writes its kernels");
@@ -174,7 +182,10 @@ template <KernelForm kernels> bool chooseHostKernels(const CompileFlags &flags, 
   return true;
 }
 
-template <bool cubin> bool chooseGpuKernels(const CompileFlags &, TargetOptions &targets) { return emitGpuKernels(cubin, targets); }
+template <bool cubin>
+bool chooseGpuKernels(const CompileFlags &, TargetOptions &targets) {
+  return emitGpuKernels(cubin, targets);
+}
 
 bool chooseGpus(const CompileFlags &flags, TargetOptions &targets) {
   if (targets.gpus.empty()) {
@@ -189,15 +200,18 @@ bool chooseGpus(const CompileFlags &flags, TargetOptions &targets) {
   return true;
 }
 
-FailureOr<CompiledProgram> lowerProgram(ModuleOp module, const TargetOptions &targets, StringRef name, const TrainingOptions &training, const Watch &watch) {
+FailureOr<CompiledProgram> lowerProgram(ModuleOp module, const TargetOptions &targets, StringRef name,
+                                        const TrainingOptions &training, const Watch &watch) {
   return compileProgram(module, targets, name, &training, watch);
 }
 
-FailureOr<CompiledProgram> lowerTuner(ModuleOp module, const TargetOptions &targets, StringRef name, const TrainingOptions &, const Watch &watch) {
+FailureOr<CompiledProgram> lowerTuner(ModuleOp module, const TargetOptions &targets, StringRef name,
+                                      const TrainingOptions &, const Watch &watch) {
   return compileTuner(module, targets.gpus, name, watch);
 }
 
-constexpr const char *hostKernels = "the kernels as objects or LLVM IR, one file a CPU", *gpuKernels = "those of GPUs, one file a GPU";
+constexpr const char *hostKernels = "the kernels as objects or LLVM IR, one file a CPU",
+                     *gpuKernels = "those of GPUs, one file a GPU";
 
 // clang-format off
 constexpr Form forms[] = {
@@ -231,7 +245,8 @@ const Form &formOf(const CompileFlags &flags) {
 /// Checks the options and completes them. Returns false after a message.
 bool resolve(CompileFlags &flags, TargetOptions &targets, int64_t &memoryLimit) {
   const Form &form = formOf(flags);
-  if (!parseDims(flags.dims, flags.import) || !flags.training.resolve() || !parseTargets(flags.targets, flags.ptxas, targets))
+  if (!parseDims(flags.dims, flags.import) || !flags.training.resolve() ||
+      !parseTargets(flags.targets, flags.ptxas, targets))
     return false;
   std::vector<HostCpu> known;
   SmallVector<StringRef> cpus;
@@ -253,11 +268,14 @@ bool resolve(CompileFlags &flags, TargetOptions &targets, int64_t &memoryLimit) 
     return false;
   }
   flags.import.openBatch = kOpenBatch;
-  flags.import.mode = flags.mode == "train" ? TrainingMode::Train : flags.mode == "as-exported" ? TrainingMode::AsExported : TrainingMode::Auto;
+  flags.import.mode = flags.mode == "train"         ? TrainingMode::Train
+                      : flags.mode == "as-exported" ? TrainingMode::AsExported
+                                                    : TrainingMode::Auto;
   if (flags.output.empty())
     flags.output = form.prefix + llvm::sys::path::stem(flags.model).str() + form.suffix;
   if (flags.bundle && !form.loads) {
-    fail("--bundle", "there is nothing to put libraries beside with --emit=" + Twine(flags.emit), "leave it out, or write a program or a library");
+    fail("--bundle", "there is nothing to put libraries beside with --emit=" + Twine(flags.emit),
+         "leave it out, or write a program or a library");
     return false;
   }
   if (form.chooseTargets && !form.chooseTargets(flags, targets))
@@ -291,7 +309,8 @@ public:
     if (wanted.empty() || found)
       return true;
     fail("--dump-ir", "no stage '" + Twine(wanted) + "'",
-         "stages: import, training, autocast, autodiff, loss-scaling, optimizers, master-weights, layout, decompose, fusion, memory, kernels, all; candidates behind fusion in a tuner; "
+         "stages: import, training, autocast, autodiff, loss-scaling, optimizers, master-weights, layout, decompose, "
+         "fusion, memory, kernels, all; candidates behind fusion in a tuner; "
          "those from layout on of a second target: sm_80.layout and so on");
     return false;
   }
@@ -312,7 +331,9 @@ LogicalResult writeModule(Location location, StringRef path, ModuleOp module) {
 bool fits(const CompileFlags &flags, const CompiledProgram &program, int64_t memoryLimit) {
   for (const TargetSummary &plan : program.targets)
     if (memoryLimit && plan.peakBytes > memoryLimit) {
-      fail(flags.model, "needs " + printBytes(plan.peakBytes) + " on " + plan.target + ", more than the limit of " + printBytes(memoryLimit),
+      fail(flags.model,
+           "needs " + printBytes(plan.peakBytes) + " on " + plan.target + ", more than the limit of " +
+               printBytes(memoryLimit),
            smallerHint(flags.training.options));
       return false;
     }
@@ -334,8 +355,9 @@ void printSummary(const CompiledProgram &program, ArrayRef<std::string> written,
     else
       llvm::outs() << llvm::formatv(", {0:f2} s\n", seconds);
     llvm::outs() << prefix
-                 << llvm::formatv("memory: state {0}, temporaries {1} (saved for the backward pass {2}), peak {3}{4}\n", printBytes(plan.stateBytes),
-                                  printBytes(plan.temporaryBytes), printBytes(plan.savedBytes), printBytes(plan.peakBytes), limited ? " (fits)" : "");
+                 << llvm::formatv("memory: state {0}, temporaries {1} (saved for the backward pass {2}), peak {3}{4}\n",
+                                  printBytes(plan.stateBytes), printBytes(plan.temporaryBytes),
+                                  printBytes(plan.savedBytes), printBytes(plan.peakBytes), limited ? " (fits)" : "");
   }
   if (several)
     llvm::outs() << llvm::formatv("{0:f2} s\n", seconds);
@@ -378,7 +400,8 @@ int compile(CompileFlags &flags) {
   auto location = NameLoc::get(StringAttr::get(&session.context(), flags.output));
   if (!form.lower)
     return failed(writeModule(location, flags.output, *module));
-  FailureOr<CompiledProgram> program = form.lower(*module, targets, llvm::sys::path::stem(flags.model), training, watch);
+  FailureOr<CompiledProgram> program =
+      form.lower(*module, targets, llvm::sys::path::stem(flags.model), training, watch);
   if (failed(program) || !addEmulator(targets, *program) || !dump.printed() || !fits(flags, *program, memoryLimit))
     return 1;
   program->sections["installation"] = executableFolder(); // the program looks for plugins there
@@ -387,7 +410,8 @@ int compile(CompileFlags &flags) {
     return 1;
 
   if (!flags.quiet)
-    printSummary(*program, written, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), memoryLimit > 0);
+    printSummary(*program, written, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+                 memoryLimit > 0);
   if (flags.kernelReport)
     printKernelReport(*program);
   if (!flags.quiet && form.trains)
@@ -417,16 +441,32 @@ void addCompileCommand(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("compile", "Compiles an ONNX network to a training program");
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_option("-o,--output", flags->output, "The program (default: the model's name)");
-  command->add_option("--target", flags->targets, "Where the program runs, several allowed: " + targetNames() + "; emulator adds the kernels of the named GPUs for the CPU")
-      ->delimiter(',')->capture_default_str();
-  command->add_flag("--kernel-report", flags->kernelReport, "Print tables of the GPU kernels: registers, shared memory, instructions that decide the speed; and of matrix products and convolutions: schedule and expected time");
-  command->add_option("--tune", flags->tunings, "Measured schedules of products and convolutions, as a tuner wrote them (--emit=tuner); one file for each GPU of --target")
+  command
+      ->add_option("--target", flags->targets,
+                   "Where the program runs, several allowed: " + targetNames() +
+                       "; emulator adds the kernels of the named GPUs for the CPU")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_flag("--kernel-report", flags->kernelReport,
+                    "Print tables of the GPU kernels: registers, shared memory, instructions that decide the speed; "
+                    "and of matrix products and convolutions: schedule and expected time");
+  command
+      ->add_option("--tune", flags->tunings,
+                   "Measured schedules of products and convolutions, as a tuner wrote them (--emit=tuner); one file "
+                   "for each GPU of --target")
       ->allow_extra_args(false);
-  command->add_option("--ptxas", flags->ptxas, "Path of the assembler that makes cubins of PTX, or none: PTX only (default: on the PATH, in $CUDA_HOME or /usr/local/cuda)");
-  command->add_option("--cpu", flags->cpu, "CPUs that host code is made for; the program takes the best it can run")->capture_default_str();
+  command->add_option("--ptxas", flags->ptxas,
+                      "Path of the assembler that makes cubins of PTX, or none: PTX only (default: on the PATH, in "
+                      "$CUDA_HOME or /usr/local/cuda)");
+  command->add_option("--cpu", flags->cpu, "CPUs that host code is made for; the program takes the best it can run")
+      ->capture_default_str();
   command->add_option("--emit", flags->emit, describeForms())->check(CLI::IsMember(formNames))->capture_default_str();
-  command->add_option("--mode", flags->mode, "Batch norms and dropouts in inference form. train: they train; as-exported: they stay; auto: they stay in a file that was exported for training, else they train")
-      ->check(CLI::IsMember({"auto", "train", "as-exported"}))->capture_default_str();
+  command
+      ->add_option("--mode", flags->mode,
+                   "Batch norms and dropouts in inference form. train: they train; as-exported: they stay; auto: they "
+                   "stay in a file that was exported for training, else they train")
+      ->check(CLI::IsMember({"auto", "train", "as-exported"}))
+      ->capture_default_str();
   command->add_option("--memory-limit", flags->memoryLimit, "Fail if the plan needs more (512MiB, 2GiB)");
   command->add_option("--dump-ir", flags->dumpIr, "Print the IR after a stage (or all) to stderr");
   command->add_flag("--bundle", flags->bundle, "Put the libraries that the program opens beside it");

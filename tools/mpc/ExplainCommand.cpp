@@ -28,12 +28,17 @@ int explain(ExplainFlags &flags) {
   flags.import.openBatch = kOpenBatch;
   Session session(/*remarks=*/false);
   ImportReport imported;
-  OwningOpRef<ModuleOp> module = importForTraining(session.context(), flags.model, flags.import, flags.training.options, imported);
+  OwningOpRef<ModuleOp> module =
+      importForTraining(session.context(), flags.model, flags.import, flags.training.options, imported);
   if (!module)
     return 1;
   const TrainingOptions &options = flags.training.options;
-  json report = {{"model", llvm::sys::path::filename(flags.model).str()}, {"precision", options.precision}, {"opt_level", options.optLevel},
-                 {"loss_scale", options.scaler}, {"casts", json::array()}, {"ops", json::array()}};
+  json report = {{"model", llvm::sys::path::filename(flags.model).str()},
+                 {"precision", options.precision},
+                 {"opt_level", options.optLevel},
+                 {"loss_scale", options.scaler},
+                 {"casts", json::array()},
+                 {"ops", json::array()}};
   Watch watch;
   watch.stage = [&](StringRef stage, ModuleOp m) {
     if (stage == "training" || stage == "autocast")
@@ -64,8 +69,11 @@ int explain(ExplainFlags &flags) {
   if (failed(program))
     return 1;
   const TargetSummary &plan = program->targets.front();
-  report["memory"] = {{"peak", plan.peakBytes}, {"state", plan.stateBytes}, {"temporaries", plan.temporaryBytes},
-                      {"saved_for_backward", plan.savedBytes}, {"constants", plan.constantBytes}};
+  report["memory"] = {{"peak", plan.peakBytes},
+                      {"state", plan.stateBytes},
+                      {"temporaries", plan.temporaryBytes},
+                      {"saved_for_backward", plan.savedBytes},
+                      {"constants", plan.constantBytes}};
   report["launches"] = plan.launches;
   if (flags.json)
     llvm::outs() << report.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
@@ -78,7 +86,8 @@ int explain(ExplainFlags &flags) {
 
 void addExplainCommand(CLI::App &app, int &status) {
   auto flags = std::make_shared<ExplainFlags>();
-  CLI::App *command = app.add_subcommand("explain", "Shows every cast with its reason, the precision of every op, and the memory plan");
+  CLI::App *command =
+      app.add_subcommand("explain", "Shows every cast with its reason, the precision of every op, and the memory plan");
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_flag("--json", flags->json, "As JSON");
   addImportOptions(*command, flags->import, flags->dims);

@@ -41,15 +41,17 @@ static std::string nameOf(Value x, train::StepOp step) {
   return name ? name.str() : "input";
 }
 
-static json castJson(graph::CastOp cast, train::StepOp step, StringRef phase, const std::string &value, const std::string &reason) {
+static json castJson(graph::CastOp cast, train::StepOp step, StringRef phase, const std::string &value,
+                     const std::string &reason) {
   json users = json::array();
   for (Operation *user : cast->getUsers()) {
     std::string name = locationName(user->getLoc());
     if (!llvm::is_contained(users, name))
       users.push_back(name);
   }
-  return {{"step", step.getSymName().str()}, {"phase", phase.str()}, {"value", value}, {"from", elementText(cast.getX())}, {"to", elementText(cast)},
-          {"shape", shapeText(cast)}, {"bytes", graph::bytesOf(cast.getType())}, {"reason", reason}, {"users", users}};
+  return {{"step", step.getSymName().str()},         {"phase", phase.str()},    {"value", value},
+          {"from", elementText(cast.getX())},        {"to", elementText(cast)}, {"shape", shapeText(cast)},
+          {"bytes", graph::bytesOf(cast.getType())}, {"reason", reason},        {"users", users}};
 }
 
 json forwardCasts(ModuleOp module) {
@@ -62,7 +64,8 @@ json forwardCasts(ModuleOp module) {
   return casts;
 }
 
-/// Returns the low-precision copy that a cast is assigned to, if there is one; guards of skipped steps may stand between.
+/// Returns the low-precision copy that a cast is assigned to, if there is one; guards of skipped steps
+/// may stand between.
 static train::VariableOp copyOf(Value x, unsigned depth = 0) {
   for (Operation *user : x.getUsers()) {
     if (auto assign = dyn_cast<train::AssignOp>(user)) {
@@ -77,7 +80,8 @@ static train::VariableOp copyOf(Value x, unsigned depth = 0) {
   return {};
 }
 
-/// Describes a cast after the forward pass by what it connects, because derivatives carry the location of the op that they are derivatives of.
+/// Describes a cast after the forward pass by what it connects, because derivatives carry the location of the op that
+/// they are derivatives of.
 static json laterCast(graph::CastOp cast, train::StepOp step, const llvm::StringMap<train::VariableOp> &parameters) {
   Type from = graph::elementOf(cast.getX()), to = graph::elementOf(cast);
   std::string node = locationName(cast.getLoc());
@@ -88,13 +92,15 @@ static json laterCast(graph::CastOp cast, train::StepOp step, const llvm::String
                     "the copy '" + name + "' that the next step reads, rounded from the new master");
   }
   if (from.isF64() || to.isF64())
-    return castJson(cast, step, "update", "@" + step.getSymName().str(), "scalars of the scaler and the optimizer are computed in f64");
+    return castJson(cast, step, "update", "@" + step.getSymName().str(),
+                    "scalars of the scaler and the optimizer are computed in f64");
   train::VariableOp parameter = parameters.lookup(node);
   if (parameter && to == parameter.getTensorType().getElementType())
     return castJson(cast, step, "backward", node, "its gradient, in the type of the master");
   if (graph::isLowPrecision(to))
     return castJson(cast, step, "backward", node, "a gradient has the type of its value, which is " + text(to));
-  return castJson(cast, step, "backward", node, "derivatives and their sums are computed in " + text(to) + " and rounded once");
+  return castJson(cast, step, "backward", node,
+                  "derivatives and their sums are computed in " + text(to) + " and rounded once");
 }
 
 json laterCasts(ModuleOp module) {
@@ -121,8 +127,9 @@ json forwardOps(ModuleOp module) {
       if (isa<graph::CastOp>(op.getOperation()) || op->getNumResults() == 0 || !graph::isFloat(op->getResult(0)) ||
           op.getPrecisionClass() == PrecisionClass::Neutral || op.getPrecisionClass() == PrecisionClass::Body)
         return;
-      json row = {{"step", step.getSymName().str()}, {"node", locationName(op->getLoc())}, {"op", op->getName().stripDialect().str()},
-                  {"class", stringify(op.getPrecisionClass()).str()}, {"type", elementText(op->getResult(0))}, {"shape", shapeText(op->getResult(0))}};
+      json row = {{"step", step.getSymName().str()},          {"node", locationName(op->getLoc())},
+                  {"op", op->getName().stripDialect().str()}, {"class", stringify(op.getPrecisionClass()).str()},
+                  {"type", elementText(op->getResult(0))},    {"shape", shapeText(op->getResult(0))}};
       // The statistics of a batch norm are four products and two sums, which repeat.
       for (auto it = ops.rbegin(); it != ops.rend() && (*it)["node"] == row["node"]; ++it) {
         row["count"] = (*it)["count"];
@@ -171,8 +178,9 @@ static void printCasts(const json &casts, StringRef phase, StringRef title, bool
     ++count;
     bytes += cast["bytes"].get<int64_t>();
     std::string name = cast["value"];
-    rows.push_back({several ? cast["step"].get<std::string>() + ": " + name : name, cast["from"].get<std::string>() + " -> " + cast["to"].get<std::string>(),
-                    cast["shape"], cast["reason"]});
+    rows.push_back({several ? cast["step"].get<std::string>() + ": " + name : name,
+                    cast["from"].get<std::string>() + " -> " + cast["to"].get<std::string>(), cast["shape"],
+                    cast["reason"]});
     if (phase == "forward")
       rows.back().back() += "; read by " + joined(cast["users"]);
   }
@@ -183,8 +191,8 @@ static void printCasts(const json &casts, StringRef phase, StringRef title, bool
 void printReport(const json &report) {
   auto &out = llvm::outs();
   std::string precision = report["precision"], level = report["opt_level"];
-  out << report["model"].get<std::string>() << ": " << (precision == "fp32" ? "fp32" : precision + " " + level) << ", loss scale "
-      << report["loss_scale"].get<std::string>() << '\n';
+  out << report["model"].get<std::string>() << ": " << (precision == "fp32" ? "fp32" : precision + " " + level)
+      << ", loss scale " << report["loss_scale"].get<std::string>() << '\n';
   for (auto [key, title] : {std::pair("assumed", "assumed: "), std::pair("data", "data: ")})
     for (const json &line : report[key])
       out << title << line.get<std::string>() << '\n';
@@ -192,7 +200,8 @@ void printReport(const json &report) {
   if (precision == "fp32" || level == "O0") {
     out << "\nno casts of the network: everything is computed and stored in f32\n";
   } else {
-    printCasts(report["casts"], "forward", "forward pass (one cast a value; a parameter's is made once a step, where it is updated)", several);
+    printCasts(report["casts"], "forward",
+               "forward pass (one cast a value; a parameter's is made once a step, where it is updated)", several);
     printCasts(report["casts"], "backward", "backward pass", several);
     printCasts(report["casts"], "update", "scaler and update", several);
   }
@@ -200,9 +209,11 @@ void printReport(const json &report) {
   for (const json &op : report["ops"]) {
     int64_t count = op["count"];
     rows.push_back({(several ? op["step"].get<std::string>() + ": " : "") + op["node"].get<std::string>(),
-                    op["op"].get<std::string>() + (count > 1 ? " (" + std::to_string(count) + ")" : ""), op["class"], op["type"], op["shape"]});
+                    op["op"].get<std::string>() + (count > 1 ? " (" + std::to_string(count) + ")" : ""), op["class"],
+                    op["type"], op["shape"]});
   }
-  out << "\nops of the forward pass; class: low computes in the low type, fp32 in f32, promote in the widest type of its operands, follow in the type "
+  out << "\nops of the forward pass; class: low computes in the low type, fp32 in f32, promote in the widest type of "
+         "its operands, follow in the type "
          "it is given\n";
   printTable(rows);
   auto printBytes = [&](StringRef title, const json &table) {

@@ -31,8 +31,7 @@ std::vector<TrainedTensor> trainedTensors(const rt::SafetensorsReader &reader) {
         values[i] = rt::loadDouble(array.dtype, array.data, i);
       return values;
     };
-    tensors.push_back(
-        {origin.name, origin.node, origin.input, required, name, array.dtype, array.shape, values});
+    tensors.push_back({origin.name, origin.node, origin.input, required, name, array.dtype, array.shape, values});
   };
   if (auto network = rt::networkOf(reader)) {
     for (const auto &[name, origin] : *network)
@@ -67,9 +66,12 @@ std::string inferenceText(const InferenceCounts &counts, Inference form) {
 }
 
 int exportModel(const ExportFlags &flags) {
-  Inference form = flags.inference.empty() ? Inference::Set : flags.inference == "fold" ? Inference::Fold : Inference::Remove;
+  Inference form = flags.inference.empty()     ? Inference::Set
+                   : flags.inference == "fold" ? Inference::Fold
+                                               : Inference::Remove;
   if (flags.checkpoint.empty() && form == Inference::Set)
-    return fail("--checkpoint", "is missing", "give a safetensors file, or make the model's inference form as it is with --inference");
+    return fail("--checkpoint", "is missing",
+                "give a safetensors file, or make the model's inference form as it is with --inference");
   std::optional<rt::SafetensorsReader> reader;
   std::vector<TrainedTensor> tensors;
   auto read = [&] {
@@ -121,11 +123,14 @@ int exportModel(const ExportFlags &flags) {
 
 void addExportCommand(CLI::App &app, int &status) {
   auto flags = std::make_shared<ExportFlags>();
-  CLI::App *command = app.add_subcommand("export", "Writes an ONNX model with the trained values of a checkpoint, in inference form");
+  CLI::App *command =
+      app.add_subcommand("export", "Writes an ONNX model with the trained values of a checkpoint, in inference form");
   command->add_option("model", flags->model, "The ONNX file that the program was compiled from")->required();
   command->add_option("--checkpoint", flags->checkpoint, "safetensors file; may be left out with --inference");
-  command->add_flag("--inference{remove}", flags->inference,
-                    "Remove dropouts from the graph; with --inference=fold, batch norms also become part of the convolutions before them. Without it these nodes stay, set to inference")
+  command
+      ->add_flag("--inference{remove}", flags->inference,
+                 "Remove dropouts from the graph; with --inference=fold, batch norms also become part of the "
+                 "convolutions before them. Without it these nodes stay, set to inference")
       ->check(CLI::IsMember({"remove", "fold"}));
   command->add_option("-o,--output", flags->output, "ONNX file to write")->required();
   command->callback([flags, &status] { status = exportModel(*flags); });

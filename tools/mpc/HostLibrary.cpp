@@ -15,7 +15,8 @@ std::string executableFolder() {
 
 RuntimeHooks runtimeHooks() { return {.builtInLibrary = mpc_generic_library, .expandLossWeights = expandLossWeights}; }
 
-/// Returns the path of the plugin beside this executable, or nothing where it is missing or does not start; the built-in loops compute without it.
+/// Returns the path of the plugin beside this executable, or nothing where it is missing or does not start; the
+/// built-in loops compute without it.
 static std::string plugin() {
   std::string path = executableFolder() + "/libmpc_onednn.so", why;
   return openLibrary(path, why) ? path : "";

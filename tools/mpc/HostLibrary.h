@@ -5,8 +5,8 @@
 
 namespace mpc::tool {
 
-/// Returns options under which library calls get the scratch that they need on this machine, with one thread and with all of its threads: the
-/// most that the built-in loops and the oneDNN plugin beside this executable ask for.
+/// Returns options under which library calls get the scratch that they need on this machine, with one thread and with
+/// all of its threads: the most that the built-in loops and the oneDNN plugin beside this executable ask for.
 HostOptions hostOptions();
 /// Returns what the compiler takes from the runtime.
 RuntimeHooks runtimeHooks();

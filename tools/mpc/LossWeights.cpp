@@ -13,7 +13,8 @@ static constexpr int64_t kMostClasses = 1 << 24;
 static std::string weightsText(const std::string &path) {
   rt::Array array = rt::readArrayFile(path, [&](mpc_dtype, const rt::Shape &shape) {
     if (shape.size() != 1 || shape[0] < 1 || shape[0] > kMostClasses)
-      rt::fail(path, "holds an array of shape " + rt::toString(shape) + ", but the weights of classes are one row", "save one number for each class");
+      rt::fail(path, "holds an array of shape " + rt::toString(shape) + ", but the weights of classes are one row",
+               "save one number for each class");
   });
   std::string text;
   for (int64_t i = 0; i < array.elements(); ++i) {

@@ -10,7 +10,8 @@
 #include <unistd.h>
 #include <vector>
 
-/// Ends the process and removes unfinished outputs. No code between here and an allocation catches, because the libraries are built without exceptions.
+/// Ends the process and removes unfinished outputs. No code between here and an allocation catches, because the
+/// libraries are built without exceptions.
 [[noreturn]] static void endWithoutMemory() {
   static const char text[] = "error: mpc: out of memory\nhint: close other programs, or compile a smaller batch\n";
   if (write(STDERR_FILENO, text, sizeof text - 1) < 0) {
@@ -27,7 +28,8 @@ static std::string nearestOption(const CLI::App &command, llvm::StringRef word) 
   unsigned least = unsigned(std::max<size_t>(1, wanted.size() / 3)) + 1;
   for (const CLI::Option *option : command.get_options())
     for (const std::string &name : option->get_lnames())
-      if (unsigned distance = llvm::StringRef(name).edit_distance(wanted, /*AllowReplacements=*/true, least); distance < least) {
+      if (unsigned distance = llvm::StringRef(name).edit_distance(wanted, /*AllowReplacements=*/true, least);
+          distance < least) {
         least = distance;
         nearest = "--" + name;
       }

@@ -25,6 +25,8 @@ bool mpc::tool::takeMlirOptions(std::vector<std::string> &words) {
   if (llvm::cl::ParseCommandLineOptions(int(arguments.size()), arguments.data(), "", &stream))
     return true;
   // Parsers of values print what they reject themselves.
-  fail("command line", errors.empty() ? "an option of MLIR's has a wrong value, named above" : llvm::StringRef(errors).trim(), "run 'mpc-opt --help' for MLIR's options");
+  fail("command line",
+       errors.empty() ? "an option of MLIR's has a wrong value, named above" : llvm::StringRef(errors).trim(),
+       "run 'mpc-opt --help' for MLIR's options");
   return false;
 }

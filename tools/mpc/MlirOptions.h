@@ -6,8 +6,9 @@
 
 namespace mpc::tool {
 
-/// Removes --mlir-... options (--mlir-timing, --mlir-print-ir-after-all, --mlir-pass-pipeline-crash-reproducer=FILE, ...) from `words`, which then hold the
-/// rest of the command line, and hands them to MLIR. Prints an error and returns false if MLIR does not know one.
+/// Removes --mlir-... options (--mlir-timing, --mlir-print-ir-after-all, --mlir-pass-pipeline-crash-reproducer=FILE,
+/// ...) from `words`, which then hold the rest of the command line, and hands them to MLIR. Prints an error and returns
+/// false if MLIR does not know one.
 bool takeMlirOptions(std::vector<std::string> &words);
 
 } // namespace mpc::tool

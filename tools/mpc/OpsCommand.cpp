@@ -51,7 +51,8 @@ struct Example {
 };
 using Examples = std::map<std::string, Example>;
 
-/// Returns whether a derivative reaches a float input of @forward from its results: yes, zero or none (an op without a derivative stands between).
+/// Returns whether a derivative reaches a float input of @forward from its results: yes, zero or none (an op without a
+/// derivative stands between).
 StringRef gradientOf(ModuleOp module) {
   auto forward = module.lookupSymbol<FunctionOpInterface>("forward");
   if (!forward)
@@ -74,8 +75,8 @@ StringRef gradientOf(ModuleOp module) {
   return blocked ? "none" : "zero";
 }
 
-/// Imports every model of one op type in DIR/*/model.onnx (ONNX's backend node tests) and records which ops it became. Shapes and axes that are
-/// inputs are taken from the test data, whose tensors are named after them.
+/// Imports every model of one op type in DIR/*/model.onnx (ONNX's backend node tests) and records which ops it became.
+/// Shapes and axes that are inputs are taken from the test data, whose tensors are named after them.
 Examples readExamples(const std::string &directory, int64_t &count) {
   Examples examples;
   std::error_code code;
@@ -89,7 +90,8 @@ Examples readExamples(const std::string &directory, int64_t &count) {
     ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
     ImportOptions options;
     for (int i = 0;; ++i) {
-      auto file = llvm::MemoryBuffer::getFile(folder + "/test_data_set_0/input_" + std::to_string(i) + ".pb", false, false);
+      auto file =
+          llvm::MemoryBuffer::getFile(folder + "/test_data_set_0/input_" + std::to_string(i) + ".pb", false, false);
       if (!file)
         break;
       if (auto data = readOnnxTensor(context, (*file)->getBuffer(), "input"); succeeded(data) && !data->name.empty())
@@ -138,7 +140,8 @@ std::string exampleCells(const Example &example, const std::map<std::string, con
   for (const std::string &name : example.ops)
     if (graph.at(name)->precision != "neutral")
       classes.insert(graph.at(name)->precision);
-  return " " + example.gradient + " | " + (classes.empty() ? "neutral" : llvm::join(classes, ", ")) + " | " + llvm::join(example.ops, ", ") + " |";
+  return " " + example.gradient + " | " + (classes.empty() ? "neutral" : llvm::join(classes, ", ")) + " | " +
+         llvm::join(example.ops, ", ") + " |";
 }
 
 std::string opsets(const SupportedOp &op) {
@@ -146,31 +149,41 @@ std::string opsets(const SupportedOp &op) {
   return until == std::to_string(op.since) ? until : std::to_string(op.since) + "–" + until;
 }
 
-void printMarkdown(const std::vector<SupportedOp> &onnx, const std::vector<GraphOp> &graph, const Examples &examples, int64_t count) {
+void printMarkdown(const std::vector<SupportedOp> &onnx, const std::vector<GraphOp> &graph, const Examples &examples,
+                   int64_t count) {
   std::map<std::string, const GraphOp *> byName;
   for (const GraphOp &op : graph)
     byName[op.name] = &op;
   auto &out = llvm::outs();
-  out << "# Supported ops\n\nPrinted by `mpc ops --markdown` from the tables in `compiler/Import/Onnx/Ops` and the definitions in `dialects/Graph/IR` (`make docs`).\n\n"
+  out << "# Supported ops\n\nPrinted by `mpc ops --markdown` from the tables in `compiler/Import/Onnx/Ops` and the "
+         "definitions in `dialects/Graph/IR` (`make docs`).\n\n"
       << "- opsets: the first and, where the op ended or changed, the last one of the row.\n"
-         "- gradient: *yes* (its vector-Jacobian product is in `dialects/Graph/Gradients`); *zero* wherever it exists; *none*: an error on a path to a parameter.\n"
-         "- class under autocast (O1): *low* computes in the low type, *fp32* in fp32, *promote* in the widest type of its operands, *follow* in the type it is "
+         "- gradient: *yes* (its vector-Jacobian product is in `dialects/Graph/Gradients`); *zero* wherever it exists; "
+         "*none*: an error on a path to a parameter.\n"
+         "- class under autocast (O1): *low* computes in the low type, *fp32* in fp32, *promote* in the widest type of "
+         "its operands, *follow* in the type it is "
          "given; *neutral* is not about floats. See [precision.md](precision.md).\n"
-         "- random ops draw numbers that are a function of the program's `--seed`, the step and the node: new ones in every step. A factor that such numbers make and whose mean is one is "
-         "dropout (stochastic depth, a mask divided by the probability that keeps): `eval`, `predict` and `mpc export` leave it out. All others stay random there, and each batch draws its own.\n"
+         "- random ops draw numbers that are a function of the program's `--seed`, the step and the node: new ones in "
+         "every step. A factor that such numbers make and whose mean is one is "
+         "dropout (stochastic depth, a mask divided by the probability that keeps): `eval`, `predict` and `mpc export` "
+         "leave it out. All others stay random there, and each batch draws its own.\n"
       << "\n## ONNX ops\n\nOf the default domain, up to opset " << kMaxOpset << ". ";
   if (count)
-    out << "Gradient, class and what an op becomes were read off ONNX's " << count << " backend node tests as they are imported; a row without them has no test there.";
+    out << "Gradient, class and what an op becomes were read off ONNX's " << count
+        << " backend node tests as they are imported; a row without them has no test there.";
   out << "\n";
   StringRef family;
   for (const SupportedOp &op : onnx) {
     if (op.family != family)
-      out << "\n### " << op.family << "\n\n| op | opsets | gradient | class | becomes | limits |\n|---|---|---|---|---|---|\n";
+      out << "\n### " << op.family
+          << "\n\n| op | opsets | gradient | class | becomes | limits |\n|---|---|---|---|---|---|\n";
     family = op.family;
     auto found = examples.find(op.name.str());
-    out << "| " << op.name << " | " << opsets(op) << " |" << (found == examples.end() ? " | | |" : exampleCells(found->second, byName)) << " " << op.limits << " |\n";
+    out << "| " << op.name << " | " << opsets(op) << " |"
+        << (found == examples.end() ? " | | |" : exampleCells(found->second, byName)) << " " << op.limits << " |\n";
   }
-  out << "\n## Graph ops\n\nWhat ONNX ops are imported as, and what the backward pass is made of.\n\n| op | gradient | class |\n|---|---|---|\n";
+  out << "\n## Graph ops\n\nWhat ONNX ops are imported as, and what the backward pass is made of.\n\n| op | gradient | "
+         "class |\n|---|---|---|\n";
   for (const GraphOp &op : graph)
     out << "| " << op.name << " | " << op.gradient << " | " << op.precision << " |\n";
 }
@@ -188,7 +201,11 @@ void printText(const std::vector<SupportedOp> &onnx, const std::vector<GraphOp> 
 void printJson(const std::vector<SupportedOp> &onnx, const std::vector<GraphOp> &graph) {
   json report = {{"onnx", json::array()}, {"graph", json::array()}};
   for (const SupportedOp &op : onnx)
-    report["onnx"].push_back({{"op", op.name.str()}, {"family", op.family.str()}, {"since", op.since}, {"until", op.until}, {"limits", op.limits.str()}});
+    report["onnx"].push_back({{"op", op.name.str()},
+                              {"family", op.family.str()},
+                              {"since", op.since},
+                              {"until", op.until},
+                              {"limits", op.limits.str()}});
   for (const GraphOp &op : graph)
     report["graph"].push_back({{"op", op.name}, {"gradient", op.gradient}, {"class", op.precision}});
   llvm::outs() << report.dump(2) << '\n';
@@ -202,10 +219,13 @@ void addOpsCommand(CLI::App &app, int &status) {
     std::string examples;
   };
   auto flags = std::make_shared<Flags>();
-  CLI::App *command = app.add_subcommand("ops", "Lists the ONNX ops that are supported, and the gradient and precision class of graph ops");
+  CLI::App *command = app.add_subcommand(
+      "ops", "Lists the ONNX ops that are supported, and the gradient and precision class of graph ops");
   auto *markdown = command->add_flag("--markdown", flags->markdown, "As docs/ops.md");
   command->add_flag("--json", flags->json, "As JSON")->excludes(markdown);
-  command->add_option("--examples", flags->examples, "Folder of ONNX's backend node tests: shows what each op becomes")->check(CLI::ExistingDirectory)->needs(markdown);
+  command->add_option("--examples", flags->examples, "Folder of ONNX's backend node tests: shows what each op becomes")
+      ->check(CLI::ExistingDirectory)
+      ->needs(markdown);
   command->callback([flags, &status] {
     Session session;
     std::vector<SupportedOp> onnx = supportedOps();
@@ -214,7 +234,9 @@ void addOpsCommand(CLI::App &app, int &status) {
     Examples examples;
     if (!flags->examples.empty())
       examples = readExamples(flags->examples, count);
-    flags->markdown ? printMarkdown(onnx, graph, examples, count) : flags->json ? printJson(onnx, graph) : printText(onnx, graph);
+    flags->markdown ? printMarkdown(onnx, graph, examples, count)
+    : flags->json   ? printJson(onnx, graph)
+                    : printText(onnx, graph);
     status = 0;
   });
 }

@@ -21,8 +21,7 @@ struct RunFlags {
 };
 
 [[noreturn]] void failMissing(const RunFlags &flags, StringRef input) {
-  rt::fail(flags.data, "has no array '" + input.str() + "'",
-           "the model's inputs are arrays of the file, by name");
+  rt::fail(flags.data, "has no array '" + input.str() + "'", "the model's inputs are arrays of the file, by name");
 }
 
 /// Sets an open batch to the extent that the data has for an input whose leading dimension is open: "x[0] (batch)".
@@ -61,7 +60,8 @@ int run(RunFlags &flags) {
     return 1;
   HostOptions host = hostOptions();
   host.cpus = {HostCpu::native()};
-  FailureOr<CompiledProgram> program = compileProgram(*module, {.host = host}, llvm::sys::path::stem(flags.model), nullptr);
+  FailureOr<CompiledProgram> program =
+      compileProgram(*module, {.host = host}, llvm::sys::path::stem(flags.model), nullptr);
   if (failed(program))
     return 1;
   auto execute = [&] {
@@ -77,7 +77,8 @@ int run(RunFlags &flags) {
       if (!data->contains(input.name))
         failMissing(flags, input.name);
       // The shape is checked first, because a small file may unpack to more than the memory holds.
-      rt::Array array = data->read(input.name, [&](mpc_dtype, const rt::Shape &shape) { running.inputFor(entry, input.name, shape); });
+      rt::Array array = data->read(
+          input.name, [&](mpc_dtype, const rt::Shape &shape) { running.inputFor(entry, input.name, shape); });
       running.setInput(entry, input.name, array.view());
     }
     running.run(entry);
@@ -101,8 +102,11 @@ void addRunCommand(CLI::App &app, int &status) {
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_option("--data", flags->data, "npz file: an array for each input")->required();
   command->add_option("--out", flags->out, "npz file for the outputs")->required();
-  command->add_option("--threads", flags->threads, "Threads (default: all CPUs)")->check(rt::wholeNumber(0, 4096, "a number of threads from 0 to 4096"));
-  command->add_option("--library", flags->library, "auto, onednn or generic")->check(CLI::IsMember({"auto", "onednn", "generic"}))->capture_default_str();
+  command->add_option("--threads", flags->threads, "Threads (default: all CPUs)")
+      ->check(rt::wholeNumber(0, 4096, "a number of threads from 0 to 4096"));
+  command->add_option("--library", flags->library, "auto, onednn or generic")
+      ->check(CLI::IsMember({"auto", "onednn", "generic"}))
+      ->capture_default_str();
   addImportOptions(*command, flags->import, flags->dims);
   command->callback([flags, &status] { status = run(*flags); });
 }

@@ -16,7 +16,8 @@ struct AddOption {
 
   CLI::Option *operator()(bool TrainingRequest::*member) const {
     const std::string negation = flag.values.negation;
-    return app.add_flag("--" + std::string(flag.name) + (negation.empty() ? "" : ",!--" + negation), request.*member, flag.doc);
+    return app.add_flag("--" + std::string(flag.name) + (negation.empty() ? "" : ",!--" + negation), request.*member,
+                        flag.doc);
   }
   CLI::Option *operator()(std::vector<std::string> TrainingRequest::*member) const {
     CLI::Option *option = app.add_option("--" + std::string(flag.name), request.*member, flag.doc);
@@ -25,7 +26,8 @@ struct AddOption {
   CLI::Option *operator()(std::vector<double> TrainingRequest::*member) const {
     return app.add_option("--" + std::string(flag.name), request.*member, flag.doc)->delimiter(',')->expected(2);
   }
-  template <class T> CLI::Option *operator()(std::optional<T> TrainingRequest::*member) const {
+  template <class T>
+  CLI::Option *operator()(std::optional<T> TrainingRequest::*member) const {
     CLI::Option *option = app.add_option("--" + std::string(flag.name), request.*member, flag.doc);
     if (!flag.values.choices.empty())
       option->check(CLI::IsMember(flag.values.choices));
@@ -61,7 +63,8 @@ static std::string shortText(double value) {
 }
 
 void TrainingFlags::assumeOptimizer(std::vector<std::string> &lines) const {
-  if (!options.steps.empty() && llvm::all_of(options.steps, [](llvm::StringRef step) { return step.contains(":optimizer="); }))
+  if (!options.steps.empty() &&
+      llvm::all_of(options.steps, [](llvm::StringRef step) { return step.contains(":optimizer="); }))
     return; // each step names its own optimizer
   auto [name, hyperparameters] = llvm::StringRef(options.optimizer).split(',');
   if (!request.optimizer)
@@ -69,13 +72,16 @@ void TrainingFlags::assumeOptimizer(std::vector<std::string> &lines) const {
   const optimizers::Optimizer *known = optimizers::findOptimizer(name);
   if (!known || hyperparameters.starts_with("lr=") || hyperparameters.contains(",lr="))
     return;
-  lines.push_back((llvm::Twine("--lr=") + shortText(known->lr.defaultValue) + ": the default of " + name + "; the program's own --lr changes it too").str());
+  lines.push_back((llvm::Twine("--lr=") + shortText(known->lr.defaultValue) + ": the default of " + name +
+                   "; the program's own --lr changes it too")
+                      .str());
 }
 
 std::vector<std::string> TrainingFlags::assumed() const {
   std::vector<std::string> lines;
   if (!request.precision)
-    lines.push_back("--precision=" + options.precision + (options.precision == "fp32" ? ": the precision of level O0" : ""));
+    lines.push_back("--precision=" + options.precision +
+                    (options.precision == "fp32" ? ": the precision of level O0" : ""));
   if (options.precision != "fp32") {
     if (!request.optLevel)
       lines.push_back("--opt-level=" + options.optLevel + ": autocast by op");

@@ -18,8 +18,8 @@ struct TrainingFlags {
   void addTo(CLI::App &app);
   /// Sets `options`. Prints an error and returns false on a bad value.
   bool resolve();
-  /// After resolve: returns, as options, the values that were chosen because the user gave none: "--precision=fp16: why". The loss and the batch are found
-  /// later.
+  /// After resolve: returns, as options, the values that were chosen because the user gave none: "--precision=fp16:
+  /// why". The loss and the batch are found later.
   std::vector<std::string> assumed() const;
 
 private:

@@ -82,9 +82,15 @@ static auto minimum(MinOp, bool) {
 static auto maximum(MaxOp, bool) {
   return [](double a, double b) { return std::isnan(a) || a > b ? a : b; };
 }
-static auto logicalAnd(AndOp, bool) { return [](double a, double b) { return double(a != 0 && b != 0); }; }
-static auto logicalOr(OrOp, bool) { return [](double a, double b) { return double(a != 0 || b != 0); }; }
-static auto logicalXor(XorOp, bool) { return [](double a, double b) { return double((a != 0) != (b != 0)); }; }
+static auto logicalAnd(AndOp, bool) {
+  return [](double a, double b) { return double(a != 0 && b != 0); };
+}
+static auto logicalOr(OrOp, bool) {
+  return [](double a, double b) { return double(a != 0 || b != 0); };
+}
+static auto logicalXor(XorOp, bool) {
+  return [](double a, double b) { return double((a != 0) != (b != 0)); };
+}
 static auto compare(CompareOp op, bool) {
   return [predicate = op.getPredicate()](double a, double b) -> double {
     switch (predicate) {

@@ -21,7 +21,8 @@ struct LossModel : EvalModel<LossModel<OpT, Softmax>, OpT> {
         if (op.getIgnoreIndex() && int64_t(*op.getIgnoreIndex()) == label)
           continue;
         if (label < 0 || label >= view.extent)
-          return op.emitOpError("label ") << label << " of sample " << sample << " is not in [0, " << view.extent << ")";
+          return op.emitOpError("label ")
+                 << label << " of sample " << sample << " is not in [0, " << view.extent << ")";
         double logp = scores.values[view.at(o, label, i)];
         if (Softmax) {
           double max = -INFINITY, sum = 0;

@@ -64,7 +64,8 @@ static auto clip(ClipOp op) {
   if (auto integer = dyn_cast<IntegerType>(elementOf(op.getX()))) {
     // The bounds are integers of the type: the outermost ones that lie within the given bounds.
     unsigned bits = integer.getWidth() - !integer.isUnsigned();
-    double least = integer.isUnsigned() ? 0 : -std::ldexp(1.0, bits), greatest = std::floor(std::nextafter(std::ldexp(1.0, bits), 0));
+    double least = integer.isUnsigned() ? 0 : -std::ldexp(1.0, bits),
+           greatest = std::floor(std::nextafter(std::ldexp(1.0, bits), 0));
     low = clamp(std::ceil(low), least, greatest);
     high = clamp(std::floor(high), least, greatest);
   }

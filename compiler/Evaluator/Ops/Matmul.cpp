@@ -46,8 +46,8 @@ struct MatMulModel : EvalModel<MatMulModel, MatMulOp> {
 /// A convolution with its spatial dimensions filled up to three.
 struct ConvGeometry {
   int64_t samples, groups, inChannels, outChannels; // channels per group
-  // The order in which the weight stores its taps: true is channels within positions, false is positions within
-  // channels.
+  // The order in which the weight stores its taps: true is channels within positions, false is positions
+  // within channels.
   bool channelsInside;
   int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];
   // The strides of x and y, in elements.
@@ -95,9 +95,11 @@ struct ConvGeometry {
             for (int64_t o0 = 0, p = 0; o0 < out[0]; ++o0)
               for (int64_t o1 = 0; o1 < out[1]; ++o1)
                 for (int64_t o2 = 0; o2 < out[2]; ++o2, ++p) {
-                  int64_t i0 = o0 * stride[0] + k0 * dilation[0] - pad[0], i1 = o1 * stride[1] + k1 * dilation[1] - pad[1],
+                  int64_t i0 = o0 * stride[0] + k0 * dilation[0] - pad[0],
+                          i1 = o1 * stride[1] + k1 * dilation[1] - pad[1],
                           i2 = o2 * stride[2] + k2 * dilation[2] - pad[2];
-                  if (uint64_t(i0) < uint64_t(in[0]) && uint64_t(i1) < uint64_t(in[1]) && uint64_t(i2) < uint64_t(in[2]))
+                  if (uint64_t(i0) < uint64_t(in[0]) && uint64_t(i1) < uint64_t(in[1]) &&
+                      uint64_t(i2) < uint64_t(in[2]))
                     fn(row, p, base + i0 * xSpace[0] + i1 * xSpace[1] + i2 * xSpace[2]);
                 }
           }
@@ -115,7 +117,8 @@ struct ConvGeometry {
       for (int64_t o0 = 0; o0 < out[0]; ++o0)
         for (int64_t o1 = 0; o1 < out[1]; ++o1)
           for (int64_t o2 = 0; o2 < out[2]; ++o2, ++i)
-            fn(i, sample * ySample + (group * outChannels + o) * yChannel + o0 * ySpace[0] + o1 * ySpace[1] + o2 * ySpace[2]);
+            fn(i, sample * ySample + (group * outChannels + o) * yChannel + o0 * ySpace[0] + o1 * ySpace[1] +
+                      o2 * ySpace[2]);
   }
   /// y as [outChannels, positions].
   std::vector<double> output(const HostTensor &y, int64_t sample, int64_t group) const {
@@ -157,7 +160,8 @@ struct ConvInputGradModel : EvalModel<ConvInputGradModel, ConvInputGradOp> {
         columns.assign(g.taps() * positions, 0);
         gemmAdd(g.taps(), positions, g.outChannels, wt.data(), g.outChannels, cotangent.data(), positions,
                 columns.data(), positions);
-        g.walkColumns(n, group, [&](int64_t row, int64_t p, int64_t at) { dx.values[at] += columns[row * positions + p]; });
+        g.walkColumns(n, group,
+                      [&](int64_t row, int64_t p, int64_t at) { dx.values[at] += columns[row * positions + p]; });
       }
     }
     return success();

@@ -62,8 +62,7 @@ struct AxisView {
   int64_t at(int64_t o, int64_t k, int64_t i) const { return (o * extent + k) * inner + i; }
 };
 
-/// c[i,j] += sum over k of a[i,k]*b[k,j], row-major, in float64. The order of the sum depends only on the
-/// sizes.
+/// c[i,j] += sum over k of a[i,k]*b[k,j], row-major, in float64. The order of the sum depends only on the sizes.
 void gemmAdd(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, const double *b, int64_t ldb, double *c,
              int64_t ldc);
 

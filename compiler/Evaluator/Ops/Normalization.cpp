@@ -66,9 +66,9 @@ struct BatchNormInferenceModel : EvalModel<BatchNormInferenceModel, BatchNormInf
     AxisView view(e.operands[0].shape, op.getAxis());
     for (int64_t c = 0; c < view.extent; ++c) {
       double mean = e.operands[3].values[c], bias = e.operands[2].values[c];
-      double factor =
-          e.operands[1].values[c] / std::sqrt(e.operands[4].values[c] + op.getEpsilon().convertToDouble());
-      walkChannel(view, c, [&](int64_t i) { e.results[0].values[i] = (e.operands[0].values[i] - mean) * factor + bias; });
+      double factor = e.operands[1].values[c] / std::sqrt(e.operands[4].values[c] + op.getEpsilon().convertToDouble());
+      walkChannel(view, c,
+                  [&](int64_t i) { e.results[0].values[i] = (e.operands[0].values[i] - mean) * factor + bias; });
     }
     return success();
   }
@@ -96,7 +96,10 @@ static std::vector<int64_t> broadcastPositions(ArrayRef<int64_t> own, ArrayRef<i
 static NormSets layerSets(ArrayRef<HostTensor> operands, ArrayRef<int64_t> axes) {
   ArrayRef<int64_t> x = operands[0].shape;
   Shape kept = reducedShape(x, axes, /*keepdims=*/true);
-  NormSets sets{broadcastPositions(kept, x), broadcastPositions(operands[1].shape, x), broadcastPositions(operands[2].shape, x), {}};
+  NormSets sets{broadcastPositions(kept, x),
+                broadcastPositions(operands[1].shape, x),
+                broadcastPositions(operands[2].shape, x),
+                {}};
   sets.counts.resize(size_t(llvm::product_of(kept)));
   for (int64_t set : sets.setOf)
     ++sets.counts[set];
@@ -106,7 +109,8 @@ static NormSets groupSets(ArrayRef<HostTensor> operands, int64_t axis, int64_t g
   ArrayRef<int64_t> x = operands[0].shape;
   AxisView view(x, axis);
   NormSets sets;
-  int64_t samples = x[0], perSample = samples ? view.outer * view.extent * view.inner / samples : 0, width = view.extent / groups;
+  int64_t samples = x[0], perSample = samples ? view.outer * view.extent * view.inner / samples : 0,
+          width = view.extent / groups;
   sets.counts.resize(size_t(samples * groups));
   for (int64_t o = 0; o < view.outer; ++o)
     for (int64_t c = 0; c < view.extent; ++c)
@@ -130,20 +134,24 @@ static void evaluateNorm(const NormSets &sets, NormKind kind, double epsilon, Ev
     squares[sets.setOf[i]] += d * d;
   }
   for (size_t s = 0; s < squares.size(); ++s) {
-    double divisor = kind == NormKind::l2 ? std::max(std::sqrt(squares[s]), epsilon) : std::sqrt(squares[s] / sets.counts[s] + epsilon);
+    double divisor = kind == NormKind::l2 ? std::max(std::sqrt(squares[s]), epsilon)
+                                          : std::sqrt(squares[s] / sets.counts[s] + epsilon);
     inverse[s] = kind == NormKind::l2 && divisor == 0 ? 0 : 1 / divisor;
   }
   for (size_t i = 0; i < x.size(); ++i)
-    e.results[0].values[i] = (x[i] - mean[sets.setOf[i]]) * inverse[sets.setOf[i]] * e.operands[1].values[sets.scaleOf[i]] +
-                             e.operands[2].values[sets.biasOf[i]];
+    e.results[0].values[i] =
+        (x[i] - mean[sets.setOf[i]]) * inverse[sets.setOf[i]] * e.operands[1].values[sets.scaleOf[i]] +
+        e.operands[2].values[sets.biasOf[i]];
 }
 
-static void evaluateNormGrad(const NormSets &sets, NormKind kind, double epsilon, const HostTensor &meanOf, const HostTensor &inverseOf,
-                             const HostTensor &dyOf, Evaluation &e) {
-  const std::vector<double> &x = e.operands[0].values, &scale = e.operands[1].values, &mean = meanOf.values, &inverse = inverseOf.values,
-                            &dy = dyOf.values;
+static void evaluateNormGrad(const NormSets &sets, NormKind kind, double epsilon, const HostTensor &meanOf,
+                             const HostTensor &inverseOf, const HostTensor &dyOf, Evaluation &e) {
+  const std::vector<double> &x = e.operands[0].values, &scale = e.operands[1].values, &mean = meanOf.values,
+                            &inverse = inverseOf.values, &dy = dyOf.values;
   std::vector<double> sums(mean.size()), products(mean.size());
-  auto normalised = [&](size_t i) { return (x[i] - (kind == NormKind::layer ? mean[sets.setOf[i]] : 0)) * inverse[sets.setOf[i]]; };
+  auto normalised = [&](size_t i) {
+    return (x[i] - (kind == NormKind::layer ? mean[sets.setOf[i]] : 0)) * inverse[sets.setOf[i]];
+  };
   for (size_t i = 0; i < x.size(); ++i) {
     double g = dy[i] * scale[sets.scaleOf[i]];
     sums[sets.setOf[i]] += g;
@@ -169,23 +177,24 @@ struct LayerNormModel : EvalModel<LayerNormModel, LayerNormOp> {
 struct LayerNormGradModel : EvalModel<LayerNormGradModel, LayerNormGradOp> {
   LogicalResult evaluate(Operation *operation, Evaluation &e) const {
     auto op = cast<LayerNormGradOp>(operation);
-    evaluateNormGrad(layerSets(e.operands, op.getAxes()), op.getKind(), op.getEpsilon().convertToDouble(), e.operands[3], e.operands[4],
-                     e.operands[5], e);
+    evaluateNormGrad(layerSets(e.operands, op.getAxes()), op.getKind(), op.getEpsilon().convertToDouble(),
+                     e.operands[3], e.operands[4], e.operands[5], e);
     return success();
   }
 };
 struct GroupNormModel : EvalModel<GroupNormModel, GroupNormOp> {
   LogicalResult evaluate(Operation *operation, Evaluation &e) const {
     auto op = cast<GroupNormOp>(operation);
-    evaluateNorm(groupSets(e.operands, op.getAxis(), op.getGroups()), NormKind::layer, op.getEpsilon().convertToDouble(), e);
+    evaluateNorm(groupSets(e.operands, op.getAxis(), op.getGroups()), NormKind::layer,
+                 op.getEpsilon().convertToDouble(), e);
     return success();
   }
 };
 struct GroupNormGradModel : EvalModel<GroupNormGradModel, GroupNormGradOp> {
   LogicalResult evaluate(Operation *operation, Evaluation &e) const {
     auto op = cast<GroupNormGradOp>(operation);
-    evaluateNormGrad(groupSets(e.operands, op.getAxis(), op.getGroups()), NormKind::layer, op.getEpsilon().convertToDouble(),
-                     e.operands[2], e.operands[3], e.operands[4], e);
+    evaluateNormGrad(groupSets(e.operands, op.getAxis(), op.getGroups()), NormKind::layer,
+                     op.getEpsilon().convertToDouble(), e.operands[2], e.operands[3], e.operands[4], e);
     return success();
   }
 };

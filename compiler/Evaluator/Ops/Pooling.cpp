@@ -7,8 +7,7 @@ using namespace mpc;
 using namespace mpc::graph;
 
 namespace {
-/// The windows of a pooling op over x ([N, C, spatial...] in either layout), for any number of spatial
-/// dimensions.
+/// The windows of a pooling op over x ([N, C, spatial...] in either layout), for any number of spatial dimensions.
 struct Windows {
   SmallVector<int64_t> kernel, strides, dilations, padLow, padHigh;
   SmallVector<int64_t> in, out; // spatial extents

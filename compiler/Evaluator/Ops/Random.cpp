@@ -21,7 +21,8 @@ public:
   /// Word i % 4 of block i / 4.
   uint32_t operator[](int64_t i) {
     if (i / 4 != current)
-      block = Philox4x32({uint32_t(i / 4), salt, uint32_t(step), uint32_t(step >> 32)}, uint32_t(seed), uint32_t(seed >> 32));
+      block = Philox4x32({uint32_t(i / 4), salt, uint32_t(step), uint32_t(step >> 32)}, uint32_t(seed),
+                         uint32_t(seed >> 32));
     current = i / 4;
     return block[i % 4];
   }
@@ -53,7 +54,9 @@ struct Numbers {
   Real fromUnsigned(Word w) { return double(w); }
   Real fromSigned(Word w) { return double(int32_t(w)); }
   Word exponent(Real x) { return Word(std::bit_cast<uint64_t>(x) >> 52) - 1023; }
-  Real mantissa(Real x) { return std::bit_cast<double>((std::bit_cast<uint64_t>(x) & ((uint64_t(1) << 52) - 1)) | uint64_t(1023) << 52); }
+  Real mantissa(Real x) {
+    return std::bit_cast<double>((std::bit_cast<uint64_t>(x) & ((uint64_t(1) << 52) - 1)) | uint64_t(1023) << 52);
+  }
   bool isOver(Real x, Real y) { return x > y; }
   bool isZero(Word w) { return w == 0; }
   template <typename T>
@@ -71,8 +74,9 @@ struct RandomModel : EvalModel<RandomModel, RandomOp> {
     std::vector<double> &y = e.results[0].values;
     Numbers numbers;
     for (int64_t i = 0; i < int64_t(y.size()); ++i)
-      y[i] = op.getDistribution() == Distribution::uniform ? std::ldexp(words[i] >> (32 - digits), -digits)
-                                                           : standardNormal(numbers, words[i / 2 * 2], words[i / 2 * 2 + 1], uint32_t(i % 2));
+      y[i] = op.getDistribution() == Distribution::uniform
+                 ? std::ldexp(words[i] >> (32 - digits), -digits)
+                 : standardNormal(numbers, words[i / 2 * 2], words[i / 2 * 2 + 1], uint32_t(i % 2));
     return success();
   }
 };

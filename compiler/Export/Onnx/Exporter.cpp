@@ -77,9 +77,9 @@ private:
   llvm::StringSet<> names;                                           // those of all values
   llvm::StringMap<SmallVector<onnx::TensorProto *, 1>> initializers; // those of the main graph, by printable name
   llvm::StringMap<const onnx::ValueInfoProto *> inputs;              // likewise
-  llvm::StringMap<SmallVector<onnx::NodeProto *, 1>> nodes; // those of all graphs, by printable first output
-  llvm::StringMap<const onnx::TensorProto *> constants;     // by the Constant's output
-  llvm::StringSet<> rewired;                                // values that a node no longer reads
+  llvm::StringMap<SmallVector<onnx::NodeProto *, 1>> nodes;          // those of all graphs, by printable first output
+  llvm::StringMap<const onnx::TensorProto *> constants;              // by the Constant's output
+  llvm::StringSet<> rewired;                                         // values that a node no longer reads
 };
 } // namespace
 
@@ -158,24 +158,20 @@ bool Placer::placeByName(const TrainedTensor &trained) {
 
 onnx::NodeProto &Placer::nodeOf(const TrainedTensor &trained) {
   if (trained.node.empty())
-    fail(path,
-         "has no place for '" + trained.variable +
-             "': its node is in a function, whose body serves all calls",
+    fail(path, "has no place for '" + trained.variable + "': its node is in a function, whose body serves all calls",
          "inline the model's functions (onnx.inliner), compile that model, and train it");
   auto found = nodes.find(trained.node);
   if (found == nodes.end())
     fail(path, "has no node that makes '" + trained.node + "', to which '" + trained.variable + "' belongs",
          kSameModel);
   if (found->second.size() > 1)
-    fail(path,
-         "has several nodes that make '" + trained.node + "', to one of which '" + trained.variable +
-             "' belongs",
+    fail(path, "has several nodes that make '" + trained.node + "', to one of which '" + trained.variable + "' belongs",
          "give the values of its branches names of their own");
   onnx::NodeProto &node = *found->second.front();
   if (trained.input >= node.input_size() || node.input(int(trained.input)).empty())
     fail(path,
-         "the node that makes '" + trained.node + "' has no input " + std::to_string(trained.input) +
-             ", where '" + trained.variable + "' belongs",
+         "the node that makes '" + trained.node + "' has no input " + std::to_string(trained.input) + ", where '" +
+             trained.variable + "' belongs",
          kSameModel);
   return node;
 }
@@ -230,8 +226,8 @@ void Placer::dropUnread() {
 }
 
 bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::string &output,
-                     std::optional<ArrayRef<TrainedTensor>> tensors, Inference form, ExportedModel &exported, ExportError &error,
-                     int64_t maxBytes) {
+                     std::optional<ArrayRef<TrainedTensor>> tensors, Inference form, ExportedModel &exported,
+                     ExportError &error, int64_t maxBytes) {
   try {
     std::string why;
     std::unique_ptr<llvm::MemoryBuffer> file = readRegularFile(path, why);
@@ -243,7 +239,9 @@ bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::s
     // a copy for each use (--untie).
     if (tensors)
       parsed.restore(&context, [&](StringRef name) {
-        return llvm::any_of(*tensors, [&](const TrainedTensor &t) { return t.node.empty() && StringRef(t.name).starts_with(name.str() + "@"); });
+        return llvm::any_of(*tensors, [&](const TrainedTensor &t) {
+          return t.node.empty() && StringRef(t.name).starts_with(name.str() + "@");
+        });
       });
     onnx::ModelProto &model = parsed.proto;
 
@@ -270,8 +268,7 @@ bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::s
       exported.data = moveToDataFile(model, exported.dataFile);
     }
     if (int64_t(model.ByteSizeLong()) > maxBytes || !model.SerializeToString(&exported.bytes))
-      fail(path, "is too large for an ONNX file, without its initializers",
-           "a graph of protobuf ends at 2 GiB");
+      fail(path, "is too large for an ONNX file, without its initializers", "a graph of protobuf ends at 2 GiB");
     return true;
   } catch (const ImportError &caught) {
     error = {caught.problem.node, caught.problem.why, caught.problem.hint};

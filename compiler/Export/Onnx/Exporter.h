@@ -1,8 +1,8 @@
 //===- Exporter.h - trained values back into an ONNX model ----------------------------------===//
 #ifndef MPC_EXPORT_ONNX_EXPORTER_H
 #define MPC_EXPORT_ONNX_EXPORTER_H
-#include "mlir/IR/MLIRContext.h"
 #include "mpc/kernel.h"
+#include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/StringRef.h"
 #include <climits>
 #include <cstdint>
@@ -22,7 +22,7 @@ struct TrainedTensor {
   /// where there is no place for them.
   bool required = false;
   std::string variable; // the program's name for it
-  mpc_dtype type; // the program's type; for values of one input also the model's, since buffers keep their type
+  mpc_dtype type;       // the program's type; for values of one input also the model's, since buffers keep their type
   std::vector<int64_t> shape;
   std::function<std::vector<double>()> values; // row-major
 };
@@ -46,11 +46,11 @@ struct ExportError {
 };
 
 struct ExportedModel {
-  std::string bytes;            // the bytes of the ONNX file
-  std::string dataFile, data{}; // a file beside it and its bytes; the name is empty when there is none
+  std::string bytes;                // the bytes of the ONNX file
+  std::string dataFile, data{};     // a file beside it and its bytes; the name is empty when there is none
   std::vector<std::string> sources; // the files that were read: the model and the data files that it names
-  int64_t replaced = 0;         // how many of the trained tensors it has
-  InferenceCounts inference{};  // what was done to bring it into inference form
+  int64_t replaced = 0;             // how many of the trained tensors it has
+  InferenceCounts inference{};      // what was done to bring it into inference form
 };
 
 /// The model at `path`, with trained values, in inference form, as it is to be written to `output`. Where no

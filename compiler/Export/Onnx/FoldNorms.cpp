@@ -43,7 +43,8 @@ private:
   std::optional<double> splat(const std::string &value, int depth = 0) const;
   /// Stores these elements as an initializer: in place of `old` where nothing else reads that, otherwise as a
   /// new one called `wanted`. Returns its name.
-  std::string store(const std::string &old, const std::string &wanted, mlir::RankedTensorType type, const std::vector<double> &values);
+  std::string store(const std::string &old, const std::string &wanted, mlir::RankedTensorType type,
+                    const std::vector<double> &values);
 
   mlir::MLIRContext &context;
   GraphProto &graph;
@@ -54,7 +55,8 @@ private:
   llvm::StringSet<> names;
 };
 
-Folder::Folder(mlir::MLIRContext &context, GraphProto &graph, const std::string &folder) : context(context), graph(graph), folder(folder) {
+Folder::Folder(mlir::MLIRContext &context, GraphProto &graph, const std::string &folder)
+    : context(context), graph(graph), folder(folder) {
   std::vector<std::string> used;
   for (NodeProto &node : *graph.mutable_node()) {
     onnx_import::collectUses(node, used);
@@ -92,14 +94,16 @@ std::optional<HostTensor> Folder::known(const std::string &value) const {
 
 std::optional<double> Folder::splat(const std::string &value, int depth) const {
   const NodeProto *maker = makers.lookup(value);
-  bool same = maker && maker->input_size() > 0 && (isOnnx(*maker, "Expand") || isOnnx(*maker, "CastLike") || isOnnx(*maker, "Identity"));
+  bool same = maker && maker->input_size() > 0 &&
+              (isOnnx(*maker, "Expand") || isOnnx(*maker, "CastLike") || isOnnx(*maker, "Identity"));
   if (same && depth < 8)
     return splat(maker->input(0), depth + 1);
   std::optional<HostTensor> elements = known(value);
   return elements && elements->size() == 1 ? std::optional(elements->doubles()[0]) : std::nullopt;
 }
 
-std::string Folder::store(const std::string &old, const std::string &wanted, mlir::RankedTensorType type, const std::vector<double> &values) {
+std::string Folder::store(const std::string &old, const std::string &wanted, mlir::RankedTensorType type,
+                          const std::vector<double> &values) {
   HostTensor rounded = HostTensor::fromDoubles(type, values);
   TensorProto *tensor = initializers.lookup(old);
   if (!tensor || uses.lookup(old) > 1) {
@@ -138,12 +142,14 @@ bool Folder::fold(NodeProto &norm) {
   bool conv = isOnnx(*maker, "Conv"), transposed = isOnnx(*maker, "ConvTranspose"), gemm = isOnnx(*maker, "Gemm");
   if (!conv && !transposed && !gemm)
     return false;
-  auto weights = known(maker->input(1)), scale = known(norm.input(1)), shift = known(norm.input(2)), mean = known(norm.input(3)), variance = known(norm.input(4));
+  auto weights = known(maker->input(1)), scale = known(norm.input(1)), shift = known(norm.input(2)),
+       mean = known(norm.input(3)), variance = known(norm.input(4));
   if (!weights || !scale || !shift || !mean || !variance)
     return false;
   llvm::ArrayRef<int64_t> shape = weights->shape();
   int64_t channels = scale->size(), groups = int64_t(number(*maker, "group", 1));
-  if (shape.size() < 2 || groups < 1 || shift->size() != channels || mean->size() != channels || variance->size() != channels)
+  if (shape.size() < 2 || groups < 1 || shift->size() != channels || mean->size() != channels ||
+      variance->size() != channels)
     return false;
   // Finds the channel of the result that a weight belongs to.
   bool rows = conv || (gemm && number(*maker, "transB", 0) != 0);
@@ -160,13 +166,15 @@ bool Folder::fold(NodeProto &norm) {
   if (!bias.empty()) {
     offsets = known(bias);
     if (std::optional<double> all = offsets ? std::nullopt : splat(bias))
-      offsets = HostTensor::fromDoubles(mlir::RankedTensorType::get({channels}, weights->element()), std::vector<double>(size_t(channels), *all));
+      offsets = HostTensor::fromDoubles(mlir::RankedTensorType::get({channels}, weights->element()),
+                                        std::vector<double>(size_t(channels), *all));
     if (!offsets || offsets->size() != channels || offsets->type.getRank() != 1 || beta == 0)
       return false;
   }
 
   double epsilon = number(norm, "epsilon", 1e-5);
-  std::vector<double> w = weights->doubles(), factors = scale->doubles(), added = shift->doubles(), means = mean->doubles(), variances = variance->doubles();
+  std::vector<double> w = weights->doubles(), factors = scale->doubles(), added = shift->doubles(),
+                      means = mean->doubles(), variances = variance->doubles();
   std::vector<double> b = offsets ? offsets->doubles() : std::vector<double>(size_t(channels), 0.0);
   for (int64_t c = 0; c < channels; ++c) {
     factors[c] /= std::sqrt(variances[c] + epsilon);
@@ -194,7 +202,8 @@ bool Folder::fold(NodeProto &norm) {
 
 } // namespace
 
-void onnx_export::foldNorms(mlir::MLIRContext &context, GraphProto &graph, const std::string &folder, InferenceCounts &counts) {
+void onnx_export::foldNorms(mlir::MLIRContext &context, GraphProto &graph, const std::string &folder,
+                            InferenceCounts &counts) {
   Folder fold(context, graph, folder);
   auto isFolded = [&](NodeProto &node) {
     if (!isOnnx(node, "BatchNormalization"))

@@ -39,7 +39,8 @@ void dropUnnamed(google::protobuf::RepeatedPtrField<std::string> &names) {
 void renameUses(NodeProto &node, const llvm::StringMap<std::string> &names) {
   auto renamed = [&](std::string &value) {
     auto it = names.find(value);
-    for (unsigned i = 0; it != names.end() && i < names.size(); ++i, it = names.find(value)) // a bypassed value may stand for another one
+    for (unsigned i = 0; it != names.end() && i < names.size();
+         ++i, it = names.find(value)) // a bypassed value may stand for another one
       value = it->second;
   };
   for (std::string &input : *node.mutable_input())
@@ -77,7 +78,7 @@ private:
   const std::string &folder;
   InferenceCounts &counts;
   llvm::StringSet<> used, made, givenOut; // `used` and `made` are those of the original graph
-  llvm::StringMap<std::string> names; // the new names of bypassed values
+  llvm::StringMap<std::string> names;     // the new names of bypassed values
 };
 
 llvm::StringSet<> usedBy(const Nodes &nodes, llvm::ArrayRef<std::string> outputs) {
@@ -102,7 +103,8 @@ llvm::StringSet<> madeBy(const Nodes &nodes) {
 void Rewriter::setNorm(NodeProto &node, int64_t opset, std::vector<NodeProto> &made) {
   auto &attributes = *node.mutable_attribute();
   auto mode = llvm::find_if(attributes, [](const auto &a) { return a.name() == "training_mode"; });
-  bool training = opset >= 14 ? mode != attributes.end() && (mode->i() != 0 || !mode->ref_attr_name().empty()) : node.output_size() > 1;
+  bool training = opset >= 14 ? mode != attributes.end() && (mode->i() != 0 || !mode->ref_attr_name().empty())
+                              : node.output_size() > 1;
   if (mode != attributes.end())
     attributes.erase(mode);
   for (int i = 1; i < node.output_size() && node.input_size() == 5; ++i)
@@ -151,7 +153,10 @@ void Rewriter::dropUnused(Nodes &nodes, llvm::ArrayRef<std::string> outputs, Gra
   for (const auto &initializer : graph->initializer())
     if (isDead(initializer))
       gone.insert(initializer.name());
-  auto erase = [&](auto &list) { list.erase(std::remove_if(list.begin(), list.end(), [&](const auto &v) { return gone.contains(v.name()); }), list.end()); };
+  auto erase = [&](auto &list) {
+    list.erase(std::remove_if(list.begin(), list.end(), [&](const auto &v) { return gone.contains(v.name()); }),
+               list.end());
+  };
   erase(*graph->mutable_initializer());
   erase(*graph->mutable_input()); // before IR version 4 every initializer is an input, too
   llvm::StringSet<> remaining = madeBy(nodes);
@@ -181,7 +186,8 @@ void Rewriter::run(Nodes &nodes, llvm::ArrayRef<std::string> outputs, int64_t op
   if (graph)
     for (const auto &initializer : graph->initializer())
       initializers.push_back(&initializer);
-  llvm::DenseMap<const NodeProto *, std::string> dropped; // for the last node of a recognised dropout, the value that it drops elements of
+  llvm::DenseMap<const NodeProto *, std::string>
+      dropped; // for the last node of a recognised dropout, the value that it drops elements of
   for (const auto &found : onnx_import::findDropouts(list, initializers))
     dropped[found.last] = found.x;
 
@@ -223,7 +229,9 @@ int64_t opsetOf(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProt
 /// nodes lie in several bodies.
 bool hasDropoutAcrossFunctions(const onnx::ModelProto &model, const std::string &path, const std::string &folder) {
   bool random = llvm::any_of(model.functions(), [](const onnx::FunctionProto &function) {
-    return llvm::any_of(function.node(), [](const NodeProto &node) { return llvm::StringRef(node.op_type()).starts_with("Random") || node.op_type() == "Bernoulli"; });
+    return llvm::any_of(function.node(), [](const NodeProto &node) {
+      return llvm::StringRef(node.op_type()).starts_with("Random") || node.op_type() == "Bernoulli";
+    });
   });
   if (!random)
     return false;
@@ -235,8 +243,8 @@ bool hasDropoutAcrossFunctions(const onnx::ModelProto &model, const std::string 
 
 } // namespace
 
-InferenceCounts onnx_export::toInferenceForm(mlir::MLIRContext &context, onnx::ModelProto &model, Inference form, const std::string &path,
-                                             const std::string &folder) {
+InferenceCounts onnx_export::toInferenceForm(mlir::MLIRContext &context, onnx::ModelProto &model, Inference form,
+                                             const std::string &path, const std::string &folder) {
   InferenceCounts counts;
   int64_t opset = opsetOf(model.opset_import(), 0);
   GraphProto &graph = *model.mutable_graph();
@@ -246,10 +254,12 @@ InferenceCounts onnx_export::toInferenceForm(mlir::MLIRContext &context, onnx::M
   Rewriter(context, form, folder, counts).run(*graph.mutable_node(), outputs, opset, &graph, true);
   for (onnx::FunctionProto &function : *model.mutable_functions()) {
     outputs.assign(function.output().begin(), function.output().end());
-    Rewriter(context, form, folder, counts).run(*function.mutable_node(), outputs, opsetOf(function.opset_import(), opset), nullptr, false);
+    Rewriter(context, form, folder, counts)
+        .run(*function.mutable_node(), outputs, opsetOf(function.opset_import(), opset), nullptr, false);
   }
   if (hasDropoutAcrossFunctions(model, path, folder))
-    onnx_import::fail(path, "has a dropout that is written with random numbers, in part inside a function and in part outside",
-                      "inline the model's functions (onnx.inliner), compile that model, and train it");
+    onnx_import::fail(
+        path, "has a dropout that is written with random numbers, in part inside a function and in part outside",
+        "inline the model's functions (onnx.inliner), compile that model, and train it");
   return counts;
 }

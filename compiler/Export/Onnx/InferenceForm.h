@@ -15,7 +15,8 @@ namespace mpc::onnx_export {
 /// Brings a model, its branches and its functions into inference form; opsets and names of values stay.
 /// `folder` has the external data. Throws ImportError where the nodes of one dropout lie inside and outside
 /// of a function.
-InferenceCounts toInferenceForm(mlir::MLIRContext &, onnx::ModelProto &, Inference, const std::string &path, const std::string &folder);
+InferenceCounts toInferenceForm(mlir::MLIRContext &, onnx::ModelProto &, Inference, const std::string &path,
+                                const std::string &folder);
 
 } // namespace mpc::onnx_export
 #endif

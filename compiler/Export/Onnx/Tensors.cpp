@@ -7,8 +7,7 @@ using onnx::TensorProto;
 using TensorFn = llvm::function_ref<void(TensorProto &, const std::string &where)>;
 
 /// Calls `graphs` for the graphs inside a node, and `tensors` for the tensors of its attributes.
-static void visit(onnx::NodeProto &node, llvm::function_ref<void(onnx::GraphProto &)> graphs,
-                  TensorFn tensors) {
+static void visit(onnx::NodeProto &node, llvm::function_ref<void(onnx::GraphProto &)> graphs, TensorFn tensors) {
   const std::string where = node.name().empty() && node.output_size() ? node.output(0) : node.name();
   auto sparse = [&](onnx::SparseTensorProto &tensor) {
     tensors(*tensor.mutable_values(), where);
@@ -38,24 +37,20 @@ static void visit(onnx::GraphProto &graph, TensorFn tensors) {
     tensors(*sparse.mutable_indices(), sparse.values().name());
   }
   for (onnx::NodeProto &node : *graph.mutable_node())
-    visit(
-        node, [&](onnx::GraphProto &inner) { visit(inner, tensors); }, tensors);
+    visit(node, [&](onnx::GraphProto &inner) { visit(inner, tensors); }, tensors);
 }
 
 static void visit(onnx::ModelProto &model, TensorFn tensors) {
   visit(*model.mutable_graph(), tensors);
   for (auto &function : *model.mutable_functions())
     for (onnx::NodeProto &node : *function.mutable_node())
-      visit(
-          node, [&](onnx::GraphProto &inner) { visit(inner, tensors); }, tensors);
+      visit(node, [&](onnx::GraphProto &inner) { visit(inner, tensors); }, tensors);
 }
 
 void onnx_export::forEachGraph(onnx::GraphProto &graph, llvm::function_ref<void(onnx::GraphProto &)> fn) {
   fn(graph);
   for (onnx::NodeProto &node : *graph.mutable_node())
-    visit(
-        node, [&](onnx::GraphProto &inner) { forEachGraph(inner, fn); },
-        [](TensorProto &, const std::string &) {});
+    visit(node, [&](onnx::GraphProto &inner) { forEachGraph(inner, fn); }, [](TensorProto &, const std::string &) {});
 }
 
 void onnx_export::setBytes(TensorProto &tensor, std::string raw) {
@@ -69,8 +64,7 @@ void onnx_export::setBytes(TensorProto &tensor, std::string raw) {
   tensor.set_raw_data(std::move(raw));
 }
 
-void onnx_export::readDataFiles(mlir::MLIRContext &context, onnx::ModelProto &model,
-                                const std::string &folder) {
+void onnx_export::readDataFiles(mlir::MLIRContext &context, onnx::ModelProto &model, const std::string &folder) {
   visit(model, [&](TensorProto &tensor, const std::string &where) {
     if (tensor.data_location() == TensorProto::EXTERNAL)
       setBytes(tensor, *readTensor(&context, tensor, printable(where), folder).bytes);
@@ -87,8 +81,7 @@ std::set<std::string> onnx_export::dataFiles(onnx::ModelProto &model) {
 }
 
 std::string onnx_export::moveToDataFile(onnx::ModelProto &model, const std::string &name) {
-  // Tensors at multiples of 4 KiB can be memory-mapped (onnx.proto, external_data); small ones stay in the
-  // model.
+  // Tensors at multiples of 4 KiB can be memory-mapped (onnx.proto, external_data); small ones stay in the model.
   constexpr size_t kAlignment = 4096, kSmall = 1024;
   std::string data;
   for (TensorProto &tensor : *model.mutable_graph()->mutable_initializer()) {

@@ -29,7 +29,8 @@ static bool isSinusoid(ArrayRef<int64_t> shape, ArrayRef<double> values) {
   int64_t zeros = 0, ones = 0, width = shape.back();
   for (double v : values.take_front(size_t(width)))
     v == 0 ? ++zeros : v == 1 ? ++ones : 0;
-  return zeros > 0 && ones > 0 && zeros + ones == width && llvm::all_of(values, [](double v) { return std::abs(v) <= 1; }) &&
+  return zeros > 0 && ones > 0 && zeros + ones == width &&
+         llvm::all_of(values, [](double v) { return std::abs(v) <= 1; }) &&
          llvm::any_of(values, [](double v) { return v != 0 && v != 1; });
 }
 
@@ -40,7 +41,9 @@ void Import::noteSuspicious(const std::string &name, const HostTensor &tensor, s
     return;
   std::vector<double> values = tensor.doubles();
   if (uses > 1 && llvm::all_equal(values))
-    note("exporters merge equal tensors, and this one has one value and several uses, which train as one (--untie=REGEX gives each its own)", name);
+    note("exporters merge equal tensors, and this one has one value and several uses, which train as one "
+         "(--untie=REGEX gives each its own)",
+         name);
   if (*llvm::min_element(values) <= -1e4)
     note("trained, though its values are those of a mask (--freeze=REGEX keeps them)", name);
   else if (isSinusoid(tensor.shape(), values))
@@ -49,7 +52,9 @@ void Import::noteSuspicious(const std::string &name, const HostTensor &tensor, s
 
 /// Whether a name that torch's exporter wrote is a name of the module. Tensors that the exporter makes itself
 /// are called "onnx::Add_12" or the like, by a number or by a node.
-static bool isModuleName(StringRef name) { return !name.empty() && (llvm::isAlpha(name[0]) || name[0] == '_') && !name.contains("::"); }
+static bool isModuleName(StringRef name) {
+  return !name.empty() && (llvm::isAlpha(name[0]) || name[0] == '_') && !name.contains("::");
+}
 
 void Import::bindInitializers() {
   std::string untrained;
@@ -79,8 +84,8 @@ void Import::bindInitializers() {
           entry.constant = tensor;
         bool trained = verdict.role == Role::Parameter;
         line.role = trained ? "parameter" : "buffer";
-        entry.variable = addVariable(name, trained ? train::Role::parameter : train::Role::buffer,
-                                     tensor.type, tensor.attribute(shown));
+        entry.variable = addVariable(name, trained ? train::Role::parameter : train::Role::buffer, tensor.type,
+                                     tensor.attribute(shown));
       }
       report.tensors.push_back(std::move(line));
       define(name, std::move(entry));
@@ -94,7 +99,8 @@ void Import::bindInitializers() {
     }
   }
   if (!untrained.empty())
-    report.notes.push_back("not trained, for parameters of torch modules rarely stand where these do (--trainable=+REGEX trains them as well, --freeze=REGEX says that they "
+    report.notes.push_back("not trained, for parameters of torch modules rarely stand where these do "
+                           "(--trainable=+REGEX trains them as well, --freeze=REGEX says that they "
                            "are constants): " +
                            untrained);
   for (const auto &sparse : current->proto.graph().sparse_initializer())
@@ -116,8 +122,7 @@ static Import::Input readInput(MLIRContext *context, const onnx::ValueInfoProto 
   if (!input.element)
     fail(shown, "element type " + onnxTypeName(type.elem_type()) + " is not supported");
   if (!type.has_shape())
-    fail(shown, "this graph input has no shape",
-         "export the model with input shapes; shapes are static in mpc");
+    fail(shown, "this graph input has no shape", "export the model with input shapes; shapes are static in mpc");
   for (const auto &dim : type.shape().dim()) {
     Import::InputDim d;
     d.name = dim.dim_param();
@@ -144,8 +149,7 @@ void Import::bindGivenConstants() {
     bool isInput = llvm::any_of(current->proto.graph().input(),
                                 [&, &name = name](const auto &info) { return info.name() == name; });
     if (!isInput || values.count(name) || int64_t(data.bytes.size()) != bytes) {
-      problem({printable(name), "", 0, "",
-               "a constant is given for what is no graph input, or it is malformed", ""});
+      problem({printable(name), "", 0, "", "a constant is given for what is no graph input, or it is malformed", ""});
       continue;
     }
     Entry entry;
@@ -162,8 +166,7 @@ void Import::findBatch(ArrayRef<Input> inputs) {
              "give a positive number"});
   const Input *first = nullptr;
   for (const Input &input : inputs) {
-    if (input.dims.empty() ||
-        roles.ofInput(input.name, input.element, knownShape(input), {}).role != Role::Data)
+    if (input.dims.empty() || roles.ofInput(input.name, input.element, knownShape(input), {}).role != Role::Data)
       continue;
     exportedBatch = input.dims[0].value;
     batchName = input.dims[0].name;
@@ -176,7 +179,9 @@ void Import::findBatch(ArrayRef<Input> inputs) {
     batch = it->second;
   if (!batch && first && options.openBatch) {
     batch = chosenBatch = options.openBatch;
-    report.assumed.push_back((llvm::Twine("--batch=") + llvm::Twine(*batch) + ": the leading dimension of '" + printable(first->name) + "' is open").str());
+    report.assumed.push_back((llvm::Twine("--batch=") + llvm::Twine(*batch) + ": the leading dimension of '" +
+                              printable(first->name) + "' is open")
+                                 .str());
   } else if (!options.batch && exportedBatch && options.openBatch) {
     report.assumed.push_back((llvm::Twine("--batch=") + llvm::Twine(*exportedBatch) + ": as exported").str());
   }
@@ -194,13 +199,13 @@ std::optional<int64_t> Import::extentOf(const Input &input, size_t i, bool isDat
   if (chosenBatch && isData && (i == 0 || (!name.empty() && dim.name == batchName)))
     return *chosenBatch;
   const std::string shown = printable(input.name), position = std::to_string(i);
-  std::string hint = name.empty() ? "export the model with a fixed or a named dimension"
-                                  : "bind it with --dim " + name + "=N";
+  std::string hint =
+      name.empty() ? "export the model with a fixed or a named dimension" : "bind it with --dim " + name + "=N";
   if (i == 0 && isData)
     hint = "bind it with --batch=N" + (name.empty() ? "" : " or --dim " + name + "=N");
   report.unboundDims.push_back(shown + "[" + position + "]" + (name.empty() ? "" : " (" + name + ")"));
-  problem({shown, "", 0, "",
-           "dimension " + position + (name.empty() ? "" : " ('" + name + "')") + " has no value", hint});
+  problem(
+      {shown, "", 0, "", "dimension " + position + (name.empty() ? "" : " ('" + name + "')") + " has no value", hint});
   return std::nullopt;
 }
 
@@ -243,8 +248,8 @@ void Import::bindInput(const Input &input) {
   } else {
     bool trained = verdict.role == Role::Parameter;
     line.role = trained ? "parameter" : "buffer";
-    entry.variable = addVariable(input.name, trained ? train::Role::parameter : train::Role::buffer,
-                                 entry.type, Roles::initialValue(verdict, shape, options, context));
+    entry.variable = addVariable(input.name, trained ? train::Role::parameter : train::Role::buffer, entry.type,
+                                 Roles::initialValue(verdict, shape, options, context));
     note(trained ? "graph inputs are taken for parameters, initialised by --init=" + options.init
                  : "graph inputs are taken for running statistics",
          shown);
@@ -295,9 +300,8 @@ void Import::checkPatterns() {
   std::string malformed; // Roles::analyse reports it
   auto named = [&](const std::string &pattern, function_ref<bool(const Entry &)> concerns) {
     llvm::Regex regex(pattern);
-    return pattern.empty() || !regex.isValid(malformed) || llvm::any_of(values, [&](const auto &value) {
-             return concerns(value.second) && regex.match(value.first);
-           });
+    return pattern.empty() || !regex.isValid(malformed) ||
+           llvm::any_of(values, [&](const auto &value) { return concerns(value.second) && regex.match(value.first); });
   };
   auto refuse = [&](const char *option, const std::string &pattern, StringRef what, StringRef hint) {
     problem({option, "", 0, "", ("'" + llvm::Twine(printable(pattern)) + "' " + what).str(), hint.str()});
@@ -310,10 +314,10 @@ void Import::checkPatterns() {
   // can use the same pattern.
   if (!named(options.params, [](const Entry &) { return true; }))
     refuse("--params", options.params, "matches no graph input and no initializer", lists);
-  bool trainable = named(StringRef(options.trainable).ltrim('+').str(), canBeTrained), freeze = named(options.freeze, canBeTrained);
+  bool trainable = named(StringRef(options.trainable).ltrim('+').str(), canBeTrained),
+       freeze = named(options.freeze, canBeTrained);
   if (!trainable)
-    refuse("--trainable", options.trainable, "matches no float initializer: there is nothing to train",
-           lists);
+    refuse("--trainable", options.trainable, "matches no float initializer: there is nothing to train", lists);
   if (!freeze)
     refuse("--freeze", options.freeze, "matches no float initializer", lists);
   if (trainable && freeze && !options.freeze.empty() && anyFrozen && !anyTrained && !options.forwardOnly)

@@ -2,8 +2,8 @@
 #include "compiler/Import/Onnx/Model.h"
 #include "mlir/IR/MLIRContext.h"
 #include <cmath>
-#include <optional>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 using namespace mpc;
@@ -58,8 +58,7 @@ private:
     return it == makers.end() ? nullptr : it->second;
   }
   std::optional<double> elementsOf(const TensorProto &tensor, bool one) const;
-  /// The number that a constant holds everywhere. `one` requires that it has a single element and cannot be
-  /// trained.
+  /// The number that a constant holds everywhere. `one` requires that it has a single element and cannot be trained.
   std::optional<double> number(const std::string &value, bool one, int depth = 0) const {
     auto [it, isNew] = numbers.try_emplace({value, one});
     if (isNew)
@@ -77,7 +76,7 @@ private:
   std::unordered_map<std::string, const NodeProto *> makers;
   std::unordered_map<std::string, std::vector<const NodeProto *>> users;
   mutable std::map<std::pair<std::string, bool>, std::optional<double>> numbers; // the numbers found so far
-  mutable mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};      // the context of the element types
+  mutable mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};     // the context of the element types
 };
 
 bool isOnnx(const NodeProto &node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
@@ -128,11 +127,13 @@ std::optional<double> Finder::computeNumber(const std::string &value, bool one, 
   }
   if (op == "Cast") { // only casts to a float are followed
     const auto *a = attribute(*node, "to");
-    return a && (a->i() == TensorProto::FLOAT || a->i() == TensorProto::FLOAT16 || a->i() == TensorProto::BFLOAT16 || a->i() == TensorProto::DOUBLE)
+    return a && (a->i() == TensorProto::FLOAT || a->i() == TensorProto::FLOAT16 || a->i() == TensorProto::BFLOAT16 ||
+                 a->i() == TensorProto::DOUBLE)
                ? operand(0)
                : std::nullopt;
   }
-  if (op == "CastLike" || op == "Identity" || op == "Reshape" || op == "Unsqueeze" || op == "Squeeze" || (op == "Expand" && !one))
+  if (op == "CastLike" || op == "Identity" || op == "Reshape" || op == "Unsqueeze" || op == "Squeeze" ||
+      (op == "Expand" && !one))
     return operand(0);
   if (op == "Add" || op == "Sub" || op == "Mul" || op == "Div") {
     auto a = operand(0), b = operand(1);
@@ -152,7 +153,9 @@ std::string Finder::drawsOf(const std::string &value, int depth) const {
     const auto *low = attribute(*node, "low"), *high = attribute(*node, "high");
     return (!low || low->f() == 0) && (!high || high->f() == 1) ? value : "";
   }
-  return (op == "Cast" || op == "CastLike" || op == "Identity") && node->input_size() > 0 ? drawsOf(node->input(0), depth + 1) : "";
+  return (op == "Cast" || op == "CastLike" || op == "Identity") && node->input_size() > 0
+             ? drawsOf(node->input(0), depth + 1)
+             : "";
 }
 
 std::optional<std::pair<std::string, double>> Finder::scaling(const NodeProto *node) const {
@@ -207,7 +210,8 @@ std::optional<Mask> Finder::maskOf(const std::string &value, int depth) const {
   }
 
   bool reshapes = op == "Reshape" || op == "Unsqueeze" || op == "Squeeze" || op == "Flatten";
-  if (!reshapes && op != "Not" && op != "Where" && op != "Identity" && op != "Cast" && op != "CastLike" && op != "Expand")
+  if (!reshapes && op != "Not" && op != "Where" && op != "Identity" && op != "Cast" && op != "CastLike" &&
+      op != "Expand")
     return std::nullopt;
   auto mask = maskOf(first, depth + 1);
   if (!mask)
@@ -295,7 +299,8 @@ std::optional<DropoutForm> Finder::formAt(const NodeProto &node) const {
 std::vector<DropoutForm> onnx_import::findDropouts(llvm::ArrayRef<const NodeProto *> nodes,
                                                    llvm::ArrayRef<const TensorProto *> initializers) {
   bool random = llvm::any_of(nodes, [](const NodeProto *node) {
-    return node->op_type() == "Bernoulli" || node->op_type() == "RandomUniform" || node->op_type() == "RandomUniformLike";
+    return node->op_type() == "Bernoulli" || node->op_type() == "RandomUniform" ||
+           node->op_type() == "RandomUniformLike";
   });
   std::vector<DropoutForm> forms;
   if (!random)

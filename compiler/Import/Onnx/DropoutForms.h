@@ -1,6 +1,7 @@
 //===- DropoutForms.h - dropout that is written with random numbers ----------------===//
 //
-// Exporters write F.dropout(training=True) as Dropout. But what a module computes itself, above all stochastic depth, they write as
+// Exporters write F.dropout(training=True) as Dropout. But what a module computes itself, above all stochastic
+// depth, they write as
 //
 //   u = RandomUniformLike(...)           or Bernoulli(keep)
 //   mask = Cast(Less(u, keep))           or Floor(u + keep), Where(u < keep, 1, 0), their negations

@@ -176,8 +176,8 @@ static std::string overloadOf(const onnx::FunctionProto &function) {
   return found.empty() ? "" : found.back();
 }
 
-void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64_t> &opsets,
-                       const std::string &prefix, int depth, ImportReport &report) {
+void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64_t> &opsets, const std::string &prefix,
+                       int depth, ImportReport &report) {
   std::string location = printable(!node.name().empty() ? node.name()
                                    : node.output_size() > 0 && !node.output(0).empty()
                                        ? node.output(0)
@@ -196,13 +196,12 @@ void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64
   const onnx::FunctionProto &function = *it->second;
   const std::string shown = printable(node.op_type());
   if (depth > kMaxDepth)
-    fail(location, "function '" + shown + "' calls itself, or functions are nested deeper than " +
-                       std::to_string(kMaxDepth));
+    fail(location,
+         "function '" + shown + "' calls itself, or functions are nested deeper than " + std::to_string(kMaxDepth));
   if (node.input_size() > function.input_size() || node.output_size() > function.output_size())
     fail(location, "gives function '" + shown + "' " + std::to_string(node.input_size()) + " inputs and " +
                        std::to_string(node.output_size()) + " outputs, it has " +
-                       std::to_string(function.input_size()) + " and " +
-                       std::to_string(function.output_size()));
+                       std::to_string(function.input_size()) + " and " + std::to_string(function.output_size()));
   std::vector<onnx::AttributeProto> defaults = defaultAttributes(function);
   Attributes attributes;
   for (const auto &attribute : defaults)
@@ -211,8 +210,8 @@ void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64
     attributes[attribute.name()] = &attribute;
   // Formal names are replaced by the caller's; all others get a prefix that no other call has.
   std::map<std::string, std::string> names;
-  const std::string unique = prefix + printable(node.name()) + "#" + std::to_string(nodes.size()) + "." +
-                             std::to_string(depth) + "/";
+  const std::string unique =
+      prefix + printable(node.name()) + "#" + std::to_string(nodes.size()) + "." + std::to_string(depth) + "/";
   for (int i = 0; i < function.input_size(); ++i)
     names[function.input(i)] = i < node.input_size() ? node.input(i) : "";
   for (int i = 0; i < function.output_size(); ++i)
@@ -257,7 +256,8 @@ void Model::flatten(ImportReport &report) {
   for (const auto &import : proto.opset_import())
     opsets[isOnnxDomain(import.domain()) ? "" : import.domain()] = import.version();
   for (const auto &function : proto.functions())
-    functions.insert({{isOnnxDomain(function.domain()) ? "" : function.domain(), function.name(), overloadOf(function)}, &function});
+    functions.insert(
+        {{isOnnxDomain(function.domain()) ? "" : function.domain(), function.name(), overloadOf(function)}, &function});
   protoBytes = proto.ByteSizeLong();
   for (auto &node : *proto.mutable_graph()->mutable_node())
     inlineNode(std::move(node), opsets, "", 0, report);

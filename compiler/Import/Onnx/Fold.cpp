@@ -104,8 +104,8 @@ HostTensor onnx_import::foldConcat(ArrayRef<HostTensor> parts, int64_t axis) {
     }
   return {parts[0].type.clone(shape), std::move(bytes), false};
 }
-HostTensor onnx_import::foldGather(const HostTensor &t, ArrayRef<int64_t> indices,
-                                   ArrayRef<int64_t> indexShape, int64_t axis) {
+HostTensor onnx_import::foldGather(const HostTensor &t, ArrayRef<int64_t> indices, ArrayRef<int64_t> indexShape,
+                                   int64_t axis) {
   Shape shape(t.shape().take_front(axis));
   llvm::append_range(shape, indexShape);
   llvm::append_range(shape, t.shape().drop_front(axis + 1));
@@ -139,7 +139,8 @@ Entry onnx_import::reshaped(Node &n, Entry &x, ArrayRef<int64_t> shape) {
   return made(&x, known, [&] { return n.reshape(n.import.materialize(x), shape); });
 }
 
-Entry onnx_import::sliced(Node &n, Entry &x, ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
+Entry onnx_import::sliced(Node &n, Entry &x, ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes,
+                          ArrayRef<int64_t> strides) {
   std::optional<HostTensor> known;
   if (foldable(x))
     known = foldSlice(*x.constant, starts, sizes, strides);
@@ -151,7 +152,8 @@ Entry onnx_import::concatenated(Node &n, ArrayRef<Entry *> parts, int64_t axis) 
     return *parts[0];
   RankedTensorType first = parts[0]->type;
   bool constant = llvm::all_of(parts, [&](Entry *part) {
-    bool fits = foldable(*part) && part->type.getElementType() == first.getElementType() && part->type.getRank() == first.getRank();
+    bool fits = foldable(*part) && part->type.getElementType() == first.getElementType() &&
+                part->type.getRank() == first.getRank();
     for (int64_t d = 0; fits && d < first.getRank(); ++d)
       fits = d == axis || part->type.getDimSize(d) == first.getDimSize(d);
     return fits;
@@ -199,19 +201,18 @@ static int64_t power(int64_t a, int64_t b) {
 }
 
 static const llvm::StringMap<BinaryFold> &binaryFolds() {
-#define BOTH(expression)                                                                                     \
-  [](int64_t a, int64_t b) -> int64_t { return expression; },                                                \
-      [](double a, double b) -> double { return expression; }
+#define BOTH(expression)                                                                                               \
+  [](int64_t a, int64_t b) -> int64_t { return expression; }, [](double a, double b) -> double { return expression; }
   static const llvm::StringMap<BinaryFold> map = {
       {"Add",
-       {[](int64_t a, int64_t b) { return wrap(uint64_t(a) + uint64_t(b)); },
-        [](double a, double b) { return a + b; }, false}},
+       {[](int64_t a, int64_t b) { return wrap(uint64_t(a) + uint64_t(b)); }, [](double a, double b) { return a + b; },
+        false}},
       {"Sub",
-       {[](int64_t a, int64_t b) { return wrap(uint64_t(a) - uint64_t(b)); },
-        [](double a, double b) { return a - b; }, false}},
+       {[](int64_t a, int64_t b) { return wrap(uint64_t(a) - uint64_t(b)); }, [](double a, double b) { return a - b; },
+        false}},
       {"Mul",
-       {[](int64_t a, int64_t b) { return wrap(uint64_t(a) * uint64_t(b)); },
-        [](double a, double b) { return a * b; }, false}},
+       {[](int64_t a, int64_t b) { return wrap(uint64_t(a) * uint64_t(b)); }, [](double a, double b) { return a * b; },
+        false}},
       {"Div", {divide, [](double a, double b) { return a / b; }, false}},
       {"Mod", {modulo, nullptr, false}},
       {"Pow", {power, [](double a, double b) { return std::pow(a, b); }, false}},
@@ -233,8 +234,7 @@ static const llvm::StringMap<BinaryFold> &binaryFolds() {
 static const llvm::StringMap<std::pair<int64_t (*)(int64_t), double (*)(double)>> &unaryFolds() {
   static const llvm::StringMap<std::pair<int64_t (*)(int64_t), double (*)(double)>> map = {
       {"Neg", {[](int64_t a) { return wrap(0 - uint64_t(a)); }, [](double a) { return -a; }}},
-      {"Abs",
-       {[](int64_t a) { return a < 0 ? wrap(0 - uint64_t(a)) : a; }, [](double a) { return std::fabs(a); }}},
+      {"Abs", {[](int64_t a) { return a < 0 ? wrap(0 - uint64_t(a)) : a; }, [](double a) { return std::fabs(a); }}},
       {"Not", {[](int64_t a) -> int64_t { return !a; }, nullptr}},
       {"Floor", {nullptr, [](double a) { return std::floor(a); }}},
       {"Ceil", {nullptr, [](double a) { return std::ceil(a); }}},
@@ -316,8 +316,8 @@ static bool foldCast(Node &n) {
   n.ignore({"saturate", "round_mode"});
   const HostTensor &t = *n.entry(0).constant;
   RankedTensorType from = t.type, type = from.clone(to);
-  HostTensor result = isFloat(t.element()) ? HostTensor::fromDoubles(type, t.doubles())
-                                           : HostTensor::fromInts(type, t.ints());
+  HostTensor result =
+      isFloat(t.element()) ? HostTensor::fromDoubles(type, t.doubles()) : HostTensor::fromInts(type, t.ints());
   result.splat = false;
   n.out(0, std::move(result));
   return true;

@@ -20,7 +20,8 @@ HostTensor foldBroadcast(const HostTensor &, llvm::ArrayRef<int64_t> shape);
 HostTensor foldConcat(llvm::ArrayRef<HostTensor>, int64_t axis);
 /// The same for values; where they are not known, ops are built.
 Entry reshaped(Node &, Entry &, llvm::ArrayRef<int64_t> shape);
-Entry sliced(Node &, Entry &, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides);
+Entry sliced(Node &, Entry &, llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> sizes,
+             llvm::ArrayRef<int64_t> strides);
 Entry concatenated(Node &, llvm::ArrayRef<Entry *>, int64_t axis);
 /// The indices must be in range, and none of them negative.
 HostTensor foldGather(const HostTensor &, llvm::ArrayRef<int64_t> indices, llvm::ArrayRef<int64_t> indexShape,

@@ -64,12 +64,10 @@ Type mpc::onnx_import::elementType(MLIRContext *context, int64_t code) {
 std::string mpc::onnx_import::onnxTypeName(int64_t code) {
   // The list goes beyond the schema that the protobuf classes know: it has the codes of newer IR versions.
   static const char *const names[] = {
-      "UNDEFINED",      "FLOAT",    "UINT8",        "INT8",           "UINT16",
-      "INT16",          "INT32",    "INT64",        "STRING",         "BOOL",
-      "FLOAT16",        "DOUBLE",   "UINT32",       "UINT64",         "COMPLEX64",
-      "COMPLEX128",     "BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2",
-      "FLOAT8E5M2FNUZ", "UINT4",    "INT4",         "FLOAT4E2M1",     "FLOAT8E8M0",
-      "UINT2",          "INT2"};
+      "UNDEFINED", "FLOAT",      "UINT8",      "INT8",         "UINT16",         "INT16",      "INT32",
+      "INT64",     "STRING",     "BOOL",       "FLOAT16",      "DOUBLE",         "UINT32",     "UINT64",
+      "COMPLEX64", "COMPLEX128", "BFLOAT16",   "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ",
+      "UINT4",     "INT4",       "FLOAT4E2M1", "FLOAT8E8M0",   "UINT2",          "INT2"};
   if (code >= 0 && code < int64_t(std::size(names)))
     return names[code];
   return "type code " + std::to_string(code);
@@ -116,8 +114,7 @@ static void writeFloat(Type element, double d, char *p) {
   } else {
     llvm::APFloat value(d);
     bool losesInfo;
-    value.convert(cast<FloatType>(element).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
-                  &losesInfo);
+    value.convert(cast<FloatType>(element).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
     uint16_t bits = uint16_t(value.bitcastToAPInt().getZExtValue());
     std::memcpy(p, &bits, 2);
   }
@@ -178,9 +175,8 @@ static HostTensor writeAll(RankedTensorType type, ArrayRef<T> values, Write writ
 
 HostTensor HostTensor::fromInts(RankedTensorType type, ArrayRef<int64_t> values) {
   Type e = type.getElementType();
-  return writeAll(type, values, [&](int64_t v, char *p) {
-    isa<FloatType>(e) ? writeFloat(e, double(v), p) : writeInt(e, v, p);
-  });
+  return writeAll(type, values,
+                  [&](int64_t v, char *p) { isa<FloatType>(e) ? writeFloat(e, double(v), p) : writeInt(e, v, p); });
 }
 
 HostTensor HostTensor::fromDoubles(RankedTensorType type, ArrayRef<double> values) {

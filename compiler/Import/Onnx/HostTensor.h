@@ -12,8 +12,7 @@ namespace mpc::onnx_import {
 
 /// The most elements that a tensor of a model may have: 2^33.
 inline constexpr int64_t kMaxElements = int64_t(1) << 33;
-/// The number of elements of a shape; nullopt when a dimension is negative or there are more than
-/// kMaxElements.
+/// The number of elements of a shape; nullopt when a dimension is negative or there are more than kMaxElements.
 std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
 
 /// The bytes of an element; booleans have one.

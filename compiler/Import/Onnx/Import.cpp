@@ -47,7 +47,8 @@ void Import::note(const std::string &text, const std::string &node) {
 
 void Import::noteKept(const std::string &op, Location node) {
   if (!options.forwardOnly && options.mode == TrainingMode::Auto)
-    note(op + " stays in its inference form, since the file was exported for training (--mode=train lets it train)", node);
+    note(op + " stays in its inference form, since the file was exported for training (--mode=train lets it train)",
+         node);
 }
 
 void Import::needConstants(Value value) {
@@ -88,8 +89,7 @@ Value Import::materialize(Entry &entry) {
     if (!entry.variable.empty())
       entry.value = read(entry.variable);
     else
-      entry.value =
-          ConstantOp::create(builder, builder.getUnknownLoc(), entry.constant->attribute("constant"));
+      entry.value = ConstantOp::create(builder, builder.getUnknownLoc(), entry.constant->attribute("constant"));
   }
   return entry.value;
 }
@@ -98,8 +98,7 @@ Value Import::read(const std::string &variable) {
   Value &value = reads[variable];
   if (!value) {
     auto op = module.lookupSymbol<train::VariableOp>(variable);
-    value = train::ReadOp::create(builder, op.getLoc(), op.getTensorType(),
-                                  FlatSymbolRefAttr::get(context, variable));
+    value = train::ReadOp::create(builder, op.getLoc(), op.getTensorType(), FlatSymbolRefAttr::get(context, variable));
   }
   return value;
 }
@@ -122,8 +121,7 @@ static train::VariableOp createVariable(OpBuilder b, const std::string &symbol, 
                                    FlatSymbolRefAttr(), FlatSymbolRefAttr());
 }
 
-std::string Import::addVariable(const std::string &name, train::Role role, RankedTensorType type,
-                                Attribute init) {
+std::string Import::addVariable(const std::string &name, train::Role role, RankedTensorType type, Attribute init) {
   std::string shown = printable(name), symbol = symbolFor(shown);
   auto op = createVariable(variableBuilder(), symbol, shown, role, type, init);
   if (symbol != shown)
@@ -159,12 +157,11 @@ std::string Import::ownStatistics(Node &node, size_t input) {
   auto variable = module.lookupSymbol<train::VariableOp>(entry.variable);
   if (variable.getRole() != train::Role::buffer)
     return "";
-  if (!assigned.count(entry.variable) || current->restored.known) // in the second case the module itself is called twice
+  if (!assigned.count(entry.variable) ||
+      current->restored.known) // in the second case the module itself is called twice
     return entry.variable;
-  // Exporters merge equal tensors, so two normalisations may name one buffer; but their statistics become
-  // different.
-  return addBuffer(entry.variable + "@" + shown, train::userName(variable).str(), node, input,
-                   variable.getInit());
+  // Exporters merge equal tensors, so two normalisations may name one buffer; but their statistics become different.
+  return addBuffer(entry.variable + "@" + shown, train::userName(variable).str(), node, input, variable.getInit());
 }
 
 void Import::assign(const std::string &variable, Value value, Location loc) {
@@ -187,9 +184,8 @@ Value Import::rngSeed() {
     auto type = RankedTensorType::get({}, b.getI64Type());
     auto zero = DenseElementsAttr::get(type, b.getI64IntegerAttr(0));
     for (auto [name, role] : {std::pair(kSeed, train::Role::rng), std::pair(kStep, train::Role::counter)})
-      train::VariableOp::create(b, b.getUnknownLoc(), b.getStringAttr(name),
-                                train::RoleAttr::get(context, role), TypeAttr::get(type), zero,
-                                FlatSymbolRefAttr(), FlatSymbolRefAttr());
+      train::VariableOp::create(b, b.getUnknownLoc(), b.getStringAttr(name), train::RoleAttr::get(context, role),
+                                TypeAttr::get(type), zero, FlatSymbolRefAttr(), FlatSymbolRefAttr());
   }
   return read(kSeed);
 }
@@ -227,7 +223,8 @@ bool Import::boundData(Value x, Part part, llvm::function_ref<void(NamedAttrList
     return false;
   // A bound of each slice that a scan reads is a bound of the whole tensor.
   if (auto scan = dyn_cast<ScanOp>(argument.getOwner()->getParentOp()))
-    return scan.isStacked(argument.getArgNumber()) && part.from.empty() && boundData(scan.getOperand(argument.getArgNumber()), {}, bound);
+    return scan.isStacked(argument.getArgNumber()) && part.from.empty() &&
+           boundData(scan.getOperand(argument.getArgNumber()), {}, bound);
   ArrayRef<int64_t> from = part.from, to = part.to;
   if (!from.empty() && to[0] - from[0] != shapeOf(x)[0])
     return false; // data are checked before they are divided into batches, so the part must be the same for all samples
@@ -244,15 +241,16 @@ void Import::markLabels(Value labels, int64_t classes, std::optional<int64_t> ig
   // Language models shift labels: they append a label that does not count, and drop the first.
   Value shifted = labels;
   while (Operation *op = shifted.getDefiningOp()) {
-    if (auto pad = dyn_cast<PadOp>(op); pad && ignoreIndex && isa<IntegerType>(elementOf(shifted)) && pad.getValue().convertToDouble() == double(*ignoreIndex))
-      return markLabels(pad.getX(), classes, ignoreIndex); // this covers all labels that may be read, since the dropped ones are labels too
+    if (auto pad = dyn_cast<PadOp>(op); pad && ignoreIndex && isa<IntegerType>(elementOf(shifted)) &&
+                                        pad.getValue().convertToDouble() == double(*ignoreIndex))
+      return markLabels(pad.getX(), classes,
+                        ignoreIndex); // this covers all labels that may be read, since the dropped ones are labels too
     if (!isa<SliceOp, ReshapeOp, CastOp>(op))
       break;
     shifted = op->getOperand(0);
   }
-  boundData(labels, {}, [&](NamedAttrList &attributes) {
-    train::boundLabels(attributes, context, classes, ignoreIndex);
-  });
+  boundData(labels, {},
+            [&](NamedAttrList &attributes) { train::boundLabels(attributes, context, classes, ignoreIndex); });
 }
 
 /// Whether data determine the values of indices. The result of ArgMax is excluded, since it is an index of
@@ -297,8 +295,7 @@ void Import::markIndices(Value indices, ArrayRef<int64_t> extents, Location node
     return;
   // The columns are not parts of the data's samples, so no index may exceed the largest extent.
   int64_t largest = *llvm::max_element(extents);
-  boundData(indices, {},
-            [&](NamedAttrList &attributes) { train::boundIndices(attributes, context, largest); });
+  boundData(indices, {}, [&](NamedAttrList &attributes) { train::boundIndices(attributes, context, largest); });
   if (comesFromData(indices))
     note(kUnchecked, node);
 }
@@ -307,16 +304,15 @@ void Import::markIndices(Value indices, ArrayRef<int64_t> extents, Location node
 
 /// Refuses inputs or outputs beyond the op's last one, which no converter would read. Empty names at the end
 /// do not count.
-static void checkCount(const char *what, const google::protobuf::RepeatedPtrField<std::string> &names,
-                       int most) {
+static void checkCount(const char *what, const google::protobuf::RepeatedPtrField<std::string> &names, int most) {
   int count = names.size();
   while (count > 0 && names.Get(count - 1).empty())
     --count;
   if (count <= most)
     return;
   ImportError error;
-  error.problem.why = "is given " + std::to_string(count) + " " + what + "; at this opset it has at most " +
-                      std::to_string(most);
+  error.problem.why =
+      "is given " + std::to_string(count) + " " + what + "; at this opset it has at most " + std::to_string(most);
   error.problem.hint = "the model is not valid ONNX; export it again";
   throw error;
 }
@@ -337,9 +333,9 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
       ImportError error;
       const OpRow *other = findOpAnyVersion(proto.op_type());
       error.problem.why = other ? "is not supported at this opset" : "is not supported";
-      error.problem.hint = other ? "supported from opset " + std::to_string(other->since) + " to " +
-                                       std::to_string(other->until)
-                                 : "docs/ops.md lists the supported operators";
+      error.problem.hint =
+          other ? "supported from opset " + std::to_string(other->since) + " to " + std::to_string(other->until)
+                : "docs/ops.md lists the supported operators";
       throw error;
     }
     checkCount("inputs", proto.input(), row->inputs.at(opset));
@@ -368,8 +364,7 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
     node.checkAttributesAsked();
     for (size_t i = 0; i < node.numOutputs(); ++i)
       if (node.used(i) && !values.count(proto.output(int(i))))
-        node.fail("output " + std::to_string(i) + " ('" + printable(proto.output(int(i))) +
-                  "') is not supported");
+        node.fail("output " + std::to_string(i) + " ('" + printable(proto.output(int(i))) + "') is not supported");
   } catch (ImportError &error) {
     unsupported.push_back(error.problem);
   }
@@ -465,7 +460,8 @@ void Import::bindOutputs() {
     auto it = values.find(output.name());
     if (output.name().empty()) {
       outputsAreWhole = false;
-      problem({current->name, "", 0, "", "graph output " + std::to_string(names.size()) + " has no name", "give each output the name of a value"});
+      problem({current->name, "", 0, "", "graph output " + std::to_string(names.size()) + " has no name",
+               "give each output the name of a value"});
       continue;
     }
     if (!names.insert(output.name()).second) {
@@ -491,9 +487,9 @@ void Import::bindOutputs() {
     }
     results.push_back(materialize(it->second));
     types.push_back(results.back().getType());
-    attributes.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr(train::kNameAttr, builder.getStringAttr(output.name())),
-         builder.getNamedAttr(train::kRoleAttr, builder.getStringAttr("output"))}));
+    attributes.push_back(
+        builder.getDictionaryAttr({builder.getNamedAttr(train::kNameAttr, builder.getStringAttr(output.name())),
+                                   builder.getNamedAttr(train::kRoleAttr, builder.getStringAttr("output"))}));
   }
   func::ReturnOp::create(builder, function.getLoc(), results);
   function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(), types));
@@ -519,8 +515,8 @@ OwningOpRef<ModuleOp> Import::run(Model &model) {
   function = func::FuncOp::create(builder, loc, "forward", builder.getFunctionType({}, {}));
   builder.setInsertionPointToStart(function.addEntryBlock());
   if (options.init != "kaiming" && options.init != "xavier" && options.init != "normal")
-    problem({"--init", "", 0, "", "'" + printable(options.init) + "' is no initialisation",
-             "kaiming, xavier or normal"});
+    problem(
+        {"--init", "", 0, "", "'" + printable(options.init) + "' is no initialisation", "kaiming, xavier or normal"});
   for (const FlatNode &node : model.nodes) {
     std::vector<std::string> uses;
     collectUses(node.proto, uses);
@@ -530,7 +526,9 @@ OwningOpRef<ModuleOp> Import::run(Model &model) {
   for (const auto &output : model.proto.graph().output())
     ++useCount[output.name()];
   if (!options.forwardOnly)
-    modeOfInference = options.mode != TrainingMode::Auto ? options.mode : exportedForTraining(model) ? TrainingMode::AsExported : TrainingMode::Train;
+    modeOfInference = options.mode != TrainingMode::Auto ? options.mode
+                      : exportedForTraining(model)       ? TrainingMode::AsExported
+                                                         : TrainingMode::Train;
   roles.analyse(model, options, report);
   if (options.keepGoing)
     collectStatedTypes();
@@ -541,8 +539,8 @@ OwningOpRef<ModuleOp> Import::run(Model &model) {
   bindOutputs();
   for (const std::string &text : noteOrder) {
     auto [count, node] = noted[text];
-    report.notes.push_back(
-        text + ": " + (count == 1 ? "'" + node + "'" : std::to_string(count) + ", the first '" + node + "'"));
+    report.notes.push_back(text + ": " +
+                           (count == 1 ? "'" + node + "'" : std::to_string(count) + ", the first '" + node + "'"));
   }
   if (!report.ok() && !(options.keepGoing && outputsAreWhole && succeeded(verify(module))))
     return {};

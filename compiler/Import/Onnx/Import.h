@@ -97,9 +97,10 @@ private:
   std::unordered_map<std::string, int64_t> useCount;
   std::unordered_map<std::string, mlir::Value> reads;
   std::set<std::string> symbols;
-  std::map<std::string, train::AssignOp> assigned; // keyed by variable
+  std::map<std::string, train::AssignOp> assigned;  // keyed by variable
   std::unordered_map<std::string, int64_t> streams; // streams of random nodes, keyed by the value that they make
-  std::map<std::string, std::pair<size_t, std::string>> noted; // maps a text to how often it was noted, and the first node
+  std::map<std::string, std::pair<size_t, std::string>>
+      noted; // maps a text to how often it was noted, and the first node
   std::vector<std::string> noteOrder;
   std::string diagnostics; // emitted by MLIR since the last takeDiagnostics
 
@@ -125,8 +126,7 @@ private:
   /// Adds the variable of an initializer or a graph input; returns its symbol.
   std::string addVariable(const std::string &name, train::Role, mlir::RankedTensorType, mlir::Attribute init);
   /// Adds a buffer that serves one input of one node; `value` is the model's name for that input.
-  std::string addBuffer(const std::string &name, const std::string &value, Node &, size_t input,
-                        mlir::Attribute init);
+  std::string addBuffer(const std::string &name, const std::string &value, Node &, size_t input, mlir::Attribute init);
   mlir::OpBuilder variableBuilder();
   void bindGivenConstants();
   /// Finds the batch, which is the leading dimension of the first data input.
@@ -136,7 +136,7 @@ private:
   void bindInput(const Input &);
   std::optional<int64_t> exportedBatch, batch;
   std::optional<int64_t> chosenBatch; // by the user, or by ImportOptions::openBatch
-  std::string batchName; // the name of the exported batch where that is open
+  std::string batchName;              // the name of the exported batch where that is open
   Roles roles;
   bool anyTrained = false, anyFrozen = false; // among the values that could be parameters
   int64_t nodeIndex = 0;

@@ -22,8 +22,9 @@ static void stateOutputs(const onnx::GraphProto &graph, ImportReport &report) {
     if (!output.type().has_tensor_type())
       continue;
     const auto &type = output.type().tensor_type();
-    stated.isFloat = llvm::is_contained({onnx::TensorProto::FLOAT, onnx::TensorProto::FLOAT16, onnx::TensorProto::BFLOAT16, onnx::TensorProto::DOUBLE},
-                                        onnx::TensorProto::DataType(type.elem_type()));
+    stated.isFloat = llvm::is_contained(
+        {onnx::TensorProto::FLOAT, onnx::TensorProto::FLOAT16, onnx::TensorProto::BFLOAT16, onnx::TensorProto::DOUBLE},
+        onnx::TensorProto::DataType(type.elem_type()));
     if (!type.has_shape())
       continue;
     stated.shape.emplace();
@@ -49,16 +50,17 @@ static void reportRestored(const Model &model, const ImportOptions &options, Imp
   ImportProblem problem;
   problem.node = model.name;
   problem.why = text;
-  problem.hint = std::string("export it with tools/torch/export.py, or torch.onnx.export(model.train(), args, \"model.onnx\", ") +
-                 (restored.known ? "dynamo=True, optimize=False)" : "dynamo=False, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)") +
-                 ", or train it as it is with --accept-exported";
+  problem.hint =
+      std::string("export it with tools/torch/export.py, or torch.onnx.export(model.train(), args, \"model.onnx\", ") +
+      (restored.known ? "dynamo=True, optimize=False)"
+                      : "dynamo=False, training=torch.onnx.TrainingMode.TRAINING, do_constant_folding=False)") +
+      ", or train it as it is with --accept-exported";
   report.problems.push_back(problem);
 }
 
 /// Imports into a report; neither exceptions nor diagnostics escape.
-static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, StringRef name,
-                                        StringRef folder, const ImportOptions &options,
-                                        ImportReport &report) {
+static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, StringRef name, StringRef folder,
+                                        const ImportOptions &options, ImportReport &report) {
   llvm::scope_exit hints([&] { addHints(report); });
   context.loadDialect<graph::GraphDialect, train::TrainDialect, func::FuncDialect>();
   try {
@@ -73,8 +75,10 @@ static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, S
       bool any = model.restore(&context, [&](StringRef initializer) { return valid && untied.match(initializer); });
       reportRestored(model, options, report);
       if (valid && !any)
-        report.problems.push_back({"--untie", "", 0, "", ("'" + llvm::Twine(printable(options.untie)) + "' matches no float initializer with several uses").str(),
-                                   "`mpc check` without the option lists the model's tensors"});
+        report.problems.push_back(
+            {"--untie", "", 0, "",
+             ("'" + llvm::Twine(printable(options.untie)) + "' matches no float initializer with several uses").str(),
+             "`mpc check` without the option lists the model's tensors"});
     }
     stateOutputs(model.proto.graph(), report);
     model.flatten(report);
@@ -116,8 +120,7 @@ static OwningOpRef<ModuleOp> importFile(MLIRContext &context, StringRef path, co
   }
   report.files.push_back(path.str());
   StringRef folder = llvm::sys::path::parent_path(path);
-  return importInto(context, buffer->getBuffer(), path, folder.empty() ? StringRef(".") : folder, options,
-                    report);
+  return importInto(context, buffer->getBuffer(), path, folder.empty() ? StringRef(".") : folder, options, report);
 }
 
 static void emit(MLIRContext &context, StringRef name, const ImportReport &report) {
@@ -146,9 +149,8 @@ OwningOpRef<ModuleOp> mpc::importOnnx(MLIRContext &context, StringRef path, cons
   return module;
 }
 
-OwningOpRef<ModuleOp> mpc::importOnnxBytes(MLIRContext &context, StringRef bytes, StringRef name,
-                                           StringRef folder, const ImportOptions &options,
-                                           ImportReport *out) {
+OwningOpRef<ModuleOp> mpc::importOnnxBytes(MLIRContext &context, StringRef bytes, StringRef name, StringRef folder,
+                                           const ImportOptions &options, ImportReport *out) {
   ImportReport own, &report = out ? *out : own;
   auto module = importInto(context, bytes, name, folder, options, report);
   emit(context, printable(name), report);

@@ -1,7 +1,6 @@
 //===- Importer.h - ONNX models become modules of graph and train ops --------===//
 //
-// This is the only header that callers of the ONNX import include. They see MLIR and plain structs, never
-// protobuf.
+// This is the only header that callers of the ONNX import include. They see MLIR and plain structs, never protobuf.
 //
 // The result is a module of `train.variable`s (their symbols are the ONNX names; where that is not possible,
 // `train.name`, `train.node` and `train.input` say what in the model a variable stands for) and `func.func
@@ -38,8 +37,7 @@ enum class TrainingMode {
   AsExported, // they stay as they are
 };
 
-/// What the user decides about an import. Regular expressions are POSIX extended and match anywhere in a
-/// name.
+/// What the user decides about an import. Regular expressions are POSIX extended and match anywhere in a name.
 struct ImportOptions {
   /// The leading dimension of the data inputs: it binds an open one and replaces a fixed one.
   std::optional<int64_t> batch;
@@ -58,8 +56,7 @@ struct ImportOptions {
   std::string trainable;
   /// Matches float initializers and parameters that are not trained.
   std::string freeze;
-  /// Matches float initializers of which each use becomes a parameter of its own, since exporters merge equal
-  /// tensors.
+  /// Matches float initializers of which each use becomes a parameter of its own, since exporters merge equal tensors.
   std::string untie;
   /// Trains the network as an exporter has rewritten it, even where parameters of the module are lost in it.
   bool acceptExported = false;
@@ -121,16 +118,15 @@ mlir::OwningOpRef<mlir::ModuleOp> importOnnx(mlir::MLIRContext &, llvm::StringRe
                                              ImportReport *report = nullptr);
 /// Does the same from memory. `name` stands for the file in diagnostics; `folder` has the external data (""
 /// if there is none).
-mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &, llvm::StringRef bytes,
-                                                  llvm::StringRef name, llvm::StringRef folder,
-                                                  const ImportOptions &, ImportReport *report = nullptr);
+mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name,
+                                                  llvm::StringRef folder, const ImportOptions &,
+                                                  ImportReport *report = nullptr);
 /// Reports everything that is unsupported at once, and what is trained; emits no diagnostics.
 ImportReport checkOnnx(mlir::MLIRContext &, llvm::StringRef path, const ImportOptions &);
-ImportReport checkOnnxBytes(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name,
-                            llvm::StringRef folder, const ImportOptions &);
+ImportReport checkOnnxBytes(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name, llvm::StringRef folder,
+                            const ImportOptions &);
 
-/// Reads a serialised TensorProto (the inputs and outputs of ONNX's backend tests). Emits a diagnostic on
-/// failure.
+/// Reads a serialised TensorProto (the inputs and outputs of ONNX's backend tests). Emits a diagnostic on failure.
 mlir::FailureOr<TensorData> readOnnxTensor(mlir::MLIRContext &, llvm::StringRef bytes, llvm::StringRef name);
 
 /// A row of the documentation's op table.
@@ -142,9 +138,8 @@ struct SupportedOp {
 /// All rows, sorted by family and name.
 std::vector<SupportedOp> supportedOps();
 
-/// The lowest and the highest opset of the default domain that is accepted. Opsets from 9 on are supported in
-/// full, older ones as far as the table has rows (an op that has no row for an opset is an error at its
-/// node).
+/// The lowest and the highest opset of the default domain that is accepted. Opsets from 9 on are supported in full,
+/// older ones as far as the table has rows (an op that has no row for an opset is an error at its node).
 inline constexpr int64_t kMinOpset = 1, kMaxOpset = 28;
 
 } // namespace mpc

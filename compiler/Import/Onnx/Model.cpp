@@ -61,8 +61,8 @@ Model::Model(StringRef bytes, StringRef name, StringRef folder) : name(printable
       opset = import.version();
   if (opset != 0 && (opset < kMinOpset || opset > kMaxOpset))
     fail(this->name, "opset " + std::to_string(opset) + " is not supported",
-         "export the model with an opset from " + std::to_string(kMinOpset) + " to " +
-             std::to_string(kMaxOpset) + ", best one from 9 on");
+         "export the model with an opset from " + std::to_string(kMinOpset) + " to " + std::to_string(kMaxOpset) +
+             ", best one from 9 on");
 }
 
 bool Model::restore(MLIRContext *context, llvm::function_ref<bool(StringRef)> untie) {
@@ -71,8 +71,10 @@ bool Model::restore(MLIRContext *context, llvm::function_ref<bool(StringRef)> un
     return *this->tensor(context, copy, printable(tensor.name())).bytes;
   });
   if (size_t count = untieStatistics(*proto.mutable_graph()); count > 0)
-    restored.notes.push_back(std::to_string(count) + (count == 1 ? " running statistic that was merged with another tensor has one of its own again"
-                                                                 : " running statistics that were merged with other tensors have their own again"));
+    restored.notes.push_back(std::to_string(count) +
+                             (count == 1
+                                  ? " running statistic that was merged with another tensor has one of its own again"
+                                  : " running statistics that were merged with other tensors have their own again"));
   return untieInitializers(*proto.mutable_graph(), untie);
 }
 
@@ -86,8 +88,8 @@ std::string onnx_import::locationOf(const onnx::TensorProto &tensor) {
   return location;
 }
 
-static std::string readExternal(const onnx::TensorProto &tensor, const std::string &where,
-                                const std::string &folder, int64_t size) {
+static std::string readExternal(const onnx::TensorProto &tensor, const std::string &where, const std::string &folder,
+                                int64_t size) {
   const std::string location = locationOf(tensor);
   uint64_t offset = 0, length = uint64_t(size);
   for (const auto &entry : tensor.external_data()) {
@@ -97,8 +99,7 @@ static std::string readExternal(const onnx::TensorProto &tensor, const std::stri
     else if (entry.key() == "length")
       bad = StringRef(entry.value()).getAsInteger(10, length);
     if (bad)
-      fail(where, "external data has " + printable(entry.key()) + " '" + printable(entry.value()) +
-                      "', not a number");
+      fail(where, "external data has " + printable(entry.key()) + " '" + printable(entry.value()) + "', not a number");
   }
   const std::string shown = "external data file '" + printable(location) + "'";
   const std::string hint = "keep the data files beside the model, as it was exported";
@@ -133,18 +134,18 @@ static std::string readExternal(const onnx::TensorProto &tensor, const std::stri
   if (std::error_code error = llvm::sys::fs::status(handle, status))
     fail(where, shown + ": " + error.message(), hint);
   if (length != uint64_t(size))
-    fail(where, shown + ": the tensor needs " + std::to_string(size) + " bytes, its length is " +
-                    std::to_string(length));
+    fail(where,
+         shown + ": the tensor needs " + std::to_string(size) + " bytes, its length is " + std::to_string(length));
   if (offset > status.getSize() || length > status.getSize() - offset)
     fail(where,
-         shown + " has " + std::to_string(status.getSize()) + " bytes, the tensor stands at " +
-             std::to_string(offset) + " to " + std::to_string(offset) + " + " + std::to_string(length),
+         shown + " has " + std::to_string(status.getSize()) + " bytes, the tensor stands at " + std::to_string(offset) +
+             " to " + std::to_string(offset) + " + " + std::to_string(length),
          "the file is truncated or belongs to another model");
   std::string bytes(length, '\0');
   uint64_t done = 0;
   while (done < length) {
-    auto got = llvm::sys::fs::readNativeFileSlice(
-        handle, MutableArrayRef<char>(bytes.data() + done, length - done), offset + done);
+    auto got = llvm::sys::fs::readNativeFileSlice(handle, MutableArrayRef<char>(bytes.data() + done, length - done),
+                                                  offset + done);
     if (!got)
       fail(where, shown + ": " + llvm::toString(got.takeError()));
     if (*got == 0)
@@ -158,8 +159,7 @@ static std::string readExternal(const onnx::TensorProto &tensor, const std::stri
 template <typename List, typename Element>
 static std::string fromList(const List &list, int64_t count, const std::string &where) {
   if (list.size() != count)
-    fail(where,
-         "has " + std::to_string(list.size()) + " elements of data, its shape says " + std::to_string(count));
+    fail(where, "has " + std::to_string(list.size()) + " elements of data, its shape says " + std::to_string(count));
   std::string bytes(count * sizeof(Element), '\0');
   for (int64_t i = 0; i < count; ++i) {
     Element e = Element(list.Get(int(i)));
@@ -187,8 +187,8 @@ HostTensor onnx_import::readTensor(MLIRContext *context, onnx::TensorProto &tens
   } else if (tensor.has_raw_data()) {
     bytes = std::move(*tensor.mutable_raw_data());
     if (int64_t(bytes.size()) != size)
-      fail(where, "has " + std::to_string(bytes.size()) + " bytes of data, its shape and type need " +
-                      std::to_string(size));
+      fail(where,
+           "has " + std::to_string(bytes.size()) + " bytes of data, its shape and type need " + std::to_string(size));
   } else if (element.isF32()) {
     bytes = fromList<decltype(tensor.float_data()), float>(tensor.float_data(), *count, where);
   } else if (element.isF64()) {
@@ -209,6 +209,5 @@ HostTensor onnx_import::readTensor(MLIRContext *context, onnx::TensorProto &tens
   if (element.isInteger(1))
     for (char &c : bytes)
       c = c != 0;
-  return {RankedTensorType::get(shape, element), std::make_shared<const std::string>(std::move(bytes)),
-          false};
+  return {RankedTensorType::get(shape, element), std::make_shared<const std::string>(std::move(bytes)), false};
 }

@@ -30,14 +30,13 @@ std::string printable(llvm::StringRef name);
 std::string locationOf(const onnx::TensorProto &);
 
 /// The elements of a tensor. External ones are read from `folder`; `where` names the tensor in errors.
-HostTensor readTensor(mlir::MLIRContext *, onnx::TensorProto &, const std::string &where,
-                      const std::string &folder);
+HostTensor readTensor(mlir::MLIRContext *, onnx::TensorProto &, const std::string &where, const std::string &folder);
 
 /// A node of the main graph, with functions already inlined.
 struct FlatNode {
   onnx::NodeProto proto;
-  int64_t opset = 0;    // the opset of the node's domain
-  std::string location; // the user's name for it
+  int64_t opset = 0;       // the opset of the node's domain
+  std::string location;    // the user's name for it
   bool inFunction = false; // whether it is from a function's body, which other calls may share
 };
 

@@ -10,8 +10,8 @@ using namespace mpc::onnx_import;
 
 Node::Node(Import &import, onnx::NodeProto &proto, int64_t opset, Location loc, int64_t index,
            std::vector<Entry *> inputs)
-    : proto(proto), opset(opset), loc(loc), index(index), b(import.builder), context(import.context),
-      import(import), inputs(std::move(inputs)) {}
+    : proto(proto), opset(opset), loc(loc), index(index), b(import.builder), context(import.context), import(import),
+      inputs(std::move(inputs)) {}
 
 void Node::fail(const Twine &why, const Twine &hint, const Twine &attribute) {
   ImportError error;
@@ -46,7 +46,8 @@ Entry &Node::entry(size_t i) {
   if (!has(i))
     fail("input " + Twine(i) + " is missing");
   if (isSequence(i))
-    fail("input " + Twine(i) + " is a sequence, not a tensor", "take its elements with SequenceAt, or join them with ConcatFromSequence");
+    fail("input " + Twine(i) + " is a sequence, not a tensor",
+         "take its elements with SequenceAt, or join them with ConcatFromSequence");
   return *inputs[i];
 }
 
@@ -141,8 +142,7 @@ onnx::AttributeProto *Node::attribute(StringRef name, ArrayRef<int> types) {
     if (attribute.name() != name.str())
       continue;
     for (int type : types)
-      if (attribute.type() == type ||
-          (attribute.type() == onnx::AttributeProto::UNDEFINED && holds(attribute, type)))
+      if (attribute.type() == type || (attribute.type() == onnx::AttributeProto::UNDEFINED && holds(attribute, type)))
         return &attribute;
     fail("attribute '" + Twine(name) + "' has the wrong type", "", name);
   }
@@ -181,8 +181,7 @@ std::optional<Shape> Node::intsAttribute(StringRef name) {
 }
 std::optional<std::vector<double>> Node::floatsAttribute(StringRef name) {
   auto *a = attribute(name, {onnx::AttributeProto::FLOATS});
-  return a ? std::optional<std::vector<double>>(std::in_place, a->floats().begin(), a->floats().end())
-           : std::nullopt;
+  return a ? std::optional<std::vector<double>>(std::in_place, a->floats().begin(), a->floats().end()) : std::nullopt;
 }
 void Node::ignore(ArrayRef<StringRef> names) {
   for (StringRef name : names)
@@ -302,8 +301,7 @@ Value Node::transpose(Value x, ArrayRef<int64_t> permutation) {
     identity &= int64_t(i) == p;
   if (identity)
     return x;
-  return make<TransposeOp>(x, [&](auto &p) { p.permutation = b.getDenseI64ArrayAttr(permutation); })
-      .getResult();
+  return make<TransposeOp>(x, [&](auto &p) { p.permutation = b.getDenseI64ArrayAttr(permutation); }).getResult();
 }
 Value Node::slice(Value x, ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
   if (shapeOf(x) == sizes && llvm::all_of(strides, [](int64_t s) { return s == 1; }))
@@ -319,8 +317,7 @@ Value Node::slice(Value x, ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes, Ar
 Value Node::gather(Value x, Value indices, int64_t axis) {
   if (!elementOf(indices).isInteger(32) && !elementOf(indices).isInteger(64))
     indices = cast(indices, b.getI64Type());
-  return make<GatherOp>(ValueRange{x, indices}, [&](auto &p) { p.axis = b.getI64IntegerAttr(axis); })
-      .getResult();
+  return make<GatherOp>(ValueRange{x, indices}, [&](auto &p) { p.axis = b.getI64IntegerAttr(axis); }).getResult();
 }
 Value Node::iota(RankedTensorType type, int64_t axis) {
   return make<IotaOp>(
@@ -332,20 +329,14 @@ Value Node::select(Value condition, Value x, Value y) {
   return make<SelectOp>(ValueRange{condition, x, y}).getResult();
 }
 Value Node::compare(Predicate predicate, Value x, Value y) {
-  return make<CompareOp>(ValueRange{x, y},
-                         [&](auto &p) { p.predicate = PredicateAttr::get(context, predicate); })
+  return make<CompareOp>(ValueRange{x, y}, [&](auto &p) { p.predicate = PredicateAttr::get(context, predicate); })
       .getResult();
 }
 Value Node::constantValue(const HostTensor &tensor) {
   StringRef name = proto.output_size() ? StringRef(proto.output(0)) : StringRef("constant");
-  return make<ConstantOp>(ValueRange(), [&](auto &p) { p.value = tensor.attribute(printable(name)); })
-      .getResult();
+  return make<ConstantOp>(ValueRange(), [&](auto &p) { p.value = tensor.attribute(printable(name)); }).getResult();
 }
 Value Node::number(double value, Type element) { return scalar(b, loc, element, value); }
 Value Node::i64(int64_t value) { return scalar(b, loc, b.getI64Type(), double(value)); }
-Value Node::sum(Value x, ArrayRef<int64_t> axes, bool keepdims) {
-  return reduce<ReduceSumOp>(x, axes, keepdims);
-}
-Value Node::mean(Value x, ArrayRef<int64_t> axes, bool keepdims) {
-  return reduce<ReduceMeanOp>(x, axes, keepdims);
-}
+Value Node::sum(Value x, ArrayRef<int64_t> axes, bool keepdims) { return reduce<ReduceSumOp>(x, axes, keepdims); }
+Value Node::mean(Value x, ArrayRef<int64_t> axes, bool keepdims) { return reduce<ReduceMeanOp>(x, axes, keepdims); }

@@ -23,10 +23,10 @@ struct Entry {
   mlir::RankedTensorType type;
   mlir::Value value;
   std::optional<HostTensor> constant;
-  std::string variable;  // the symbol of a variable, where this is a plain read of it
+  std::string variable;                               // the symbol of a variable, where this is a plain read of it
   std::shared_ptr<const std::vector<Entry>> sequence; // the elements of a sequence, which has no type
-  bool fromData = false; // whether it depends on a data input
-  bool poison = false;   // its node failed; users of it report nothing
+  bool fromData = false;                              // whether it depends on a data input
+  bool poison = false;                                // its node failed; users of it report nothing
 };
 
 using graph::Shape;
@@ -43,8 +43,7 @@ public:
   mlir::OpBuilder &b;
   mlir::MLIRContext *context;
 
-  [[noreturn]] void fail(const llvm::Twine &why, const llvm::Twine &hint = "",
-                         const llvm::Twine &attribute = "");
+  [[noreturn]] void fail(const llvm::Twine &why, const llvm::Twine &hint = "", const llvm::Twine &attribute = "");
 
   /// Does what fail does, but goes on, so that all problems of one node are reported together; the ops that
   /// are built after it are thrown away.
@@ -117,10 +116,9 @@ public:
     if (set)
       set(properties);
     llvm::SmallVector<mlir::Type> inferred(types);
-    if constexpr (requires(llvm::SmallVectorImpl<mlir::Type> & results) {
-                    OpT::inferReturnTypes(context, std::optional<mlir::Location>(), operands,
-                                          mlir::DictionaryAttr(), mlir::OpaqueProperties(&properties),
-                                          mlir::RegionRange(), results);
+    if constexpr (requires(llvm::SmallVectorImpl<mlir::Type> &results) {
+                    OpT::inferReturnTypes(context, std::optional<mlir::Location>(), operands, mlir::DictionaryAttr(),
+                                          mlir::OpaqueProperties(&properties), mlir::RegionRange(), results);
                   }) {
       if (inferred.empty() &&
           failed(OpT::inferReturnTypes(context, loc, operands, mlir::DictionaryAttr::get(context),

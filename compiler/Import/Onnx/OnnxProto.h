@@ -14,7 +14,8 @@ namespace mpc::onnx_import {
 
 /// Visits every node of a graph and of the graphs inside it (branches and loop bodies); a node comes before
 /// the nodes inside it. `Graph` is onnx::GraphProto, const or not.
-template <typename Graph, typename Visit> void forEachNode(Graph &graph, const Visit &visit) {
+template <typename Graph, typename Visit>
+void forEachNode(Graph &graph, const Visit &visit) {
   auto inside = [&](auto &nodes) {
     for (auto &node : nodes) {
       visit(node);

@@ -7,9 +7,9 @@ using namespace mpc;
 using namespace mpc::onnx_import;
 
 llvm::ArrayRef<OpFamily> onnx_import::opFamilies() {
-  static const llvm::SmallVector<OpFamily> families = {mathOps(),   logicOps(),  controlOps(),    reduceOps(), nnOps(),     normOps(),
-                                                       lossOps(),   tensorOps(),   indexOps(),  constantOps(), resizeOps(),
-                                                       randomOps(), sequenceOps(), attentionOps()};
+  static const llvm::SmallVector<OpFamily> families = {
+      mathOps(),   logicOps(), controlOps(),  reduceOps(), nnOps(),     normOps(),     lossOps(),
+      tensorOps(), indexOps(), constantOps(), resizeOps(), randomOps(), sequenceOps(), attentionOps()};
   return families;
 }
 

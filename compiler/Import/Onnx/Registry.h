@@ -37,12 +37,9 @@ inline constexpr int kAnyNumber = INT_MAX;
 /// The most inputs or outputs that an op has: one number, or {number, opset, number from that opset on, ...}.
 class Most {
 public:
-  constexpr Most(int number, int64_t since = INT64_MAX, int then = 0, int64_t sinceAgain = INT64_MAX,
-                 int thenAgain = 0)
+  constexpr Most(int number, int64_t since = INT64_MAX, int then = 0, int64_t sinceAgain = INT64_MAX, int thenAgain = 0)
       : number(number), then(then), thenAgain(thenAgain), since(since), sinceAgain(sinceAgain) {}
-  constexpr int at(int64_t opset) const {
-    return opset >= sinceAgain ? thenAgain : opset >= since ? then : number;
-  }
+  constexpr int at(int64_t opset) const { return opset >= sinceAgain ? thenAgain : opset >= since ? then : number; }
 
 private:
   int number, then, thenAgain;

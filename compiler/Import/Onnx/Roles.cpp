@@ -64,8 +64,7 @@ void Roles::collect(const onnx::NodeProto &node, int64_t opset) {
 
 static std::string because(Position position, const onnx::NodeProto &user) {
   std::string name = user.name().empty() && user.output_size() ? user.output(0) : user.name();
-  return (llvm::Twine(describe(position)) + " of " + printable(user.op_type()) + " '" + printable(name) + "'")
-      .str();
+  return (llvm::Twine(describe(position)) + " of " + printable(user.op_type()) + " '" + printable(name) + "'").str();
 }
 
 void Roles::analyse(const Model &model, const ImportOptions &importOptions, ImportReport &report) {
@@ -75,16 +74,17 @@ void Roles::analyse(const Model &model, const ImportOptions &importOptions, Impo
   const bool added = llvm::StringRef(trainable).starts_with("+");
   trainable.erase(0, added);
   onlyTrainable = !added && !trainable.empty();
-  const std::pair<const char *, const std::string *> patterns[] = {
-      {"--params", &options->params}, {"--trainable", &trainable}, {"--freeze", &options->freeze}, {"--untie", &options->untie}};
+  const std::pair<const char *, const std::string *> patterns[] = {{"--params", &options->params},
+                                                                   {"--trainable", &trainable},
+                                                                   {"--freeze", &options->freeze},
+                                                                   {"--untie", &options->untie}};
   for (auto [flag, regex] : patterns) {
     std::string error;
     if (!regex->empty() && !llvm::Regex(*regex).isValid(error)) {
       ImportProblem problem;
       problem.node = flag;
       problem.why = ("'" + llvm::Twine(printable(*regex)) + "' is not a regular expression: " + error).str();
-      problem.hint =
-          "POSIX extended regular expressions, matched anywhere in the name: '^fc[0-9]+\\.weight$'";
+      problem.hint = "POSIX extended regular expressions, matched anywhere in the name: '^fc[0-9]+\\.weight$'";
       report.problems.push_back(problem);
     }
   }
@@ -97,8 +97,7 @@ void Roles::analyse(const Model &model, const ImportOptions &importOptions, Impo
     if (initializers.count(input.name()))
       continue;
     auto found = usesOf(input.name());
-    weightsAreInputs |=
-        !found.empty() && llvm::all_of(found, [](const Use &use) { return isStrong(use.position); });
+    weightsAreInputs |= !found.empty() && llvm::all_of(found, [](const Use &use) { return isStrong(use.position); });
   }
 }
 
@@ -147,7 +146,9 @@ Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int
     }
   const Use *place = nullptr;
   // This is the direction of a weight norm (Salimans and Kingma 2016), which is divided by its own norm.
-  auto usedBy = [&](llvm::StringRef op) { return llvm::find_if(found, [&](const Use &use) { return op == use.node->op_type(); }); };
+  auto usedBy = [&](llvm::StringRef op) {
+    return llvm::find_if(found, [&](const Use &use) { return op == use.node->op_type(); });
+  };
   if (usedBy("ReduceL2") != found.end() && usedBy("Div") != found.end())
     place = &*usedBy("Div");
   for (const Use &use : found)
@@ -158,8 +159,7 @@ Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int
     verdict.user = place->node;
     verdict.why = because(place->position, *place->node);
   } else {
-    verdict.why =
-        found.empty() ? "not used" : "no parameter's place: " + because(found[0].position, *found[0].node);
+    verdict.why = found.empty() ? "not used" : "no parameter's place: " + because(found[0].position, *found[0].node);
   }
   bool candidate = place && !shape.empty(), frozen = false;
   verdict.unusual = !candidate && !found.empty();
@@ -169,7 +169,9 @@ Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int
   if (auto it = module->roles.find(name); it != module->roles.end() && !found.empty()) {
     candidate = it->second == torch::Trained::Yes || it->second == torch::Trained::Frozen;
     frozen = it->second == torch::Trained::Frozen;
-    verdict.why = it->second == torch::Trained::Yes      ? "parameter of the torch module, " + because((place ? *place : found[0]).position, *(place ? *place : found[0]).node)
+    verdict.why = it->second == torch::Trained::Yes
+                      ? "parameter of the torch module, " +
+                            because((place ? *place : found[0]).position, *(place ? *place : found[0]).node)
                   : it->second == torch::Trained::Frozen ? "parameter of the torch module that has no gradient there"
                   : it->second == torch::Trained::Buffer ? "buffer of the torch module"
                                                          : "made by the exporter, no tensor of the torch module";
@@ -198,12 +200,10 @@ Verdict Roles::ofInput(const std::string &name, Type element, ArrayRef<int64_t> 
     verdict.why = "graph input; --params matches it, but only floats are trained";
     return verdict;
   }
-  if (!byName &&
-      (!options->params.empty() || options->forwardOnly || !isa<FloatType>(element) || found.empty()))
+  if (!byName && (!options->params.empty() || options->forwardOnly || !isa<FloatType>(element) || found.empty()))
     return verdict;
   bool strong = llvm::all_of(found, [](const Use &use) { return isStrong(use.position); });
-  bool weak =
-      llvm::all_of(found, [](const Use &use) { return isStrong(use.position) || isParameter(use.position); });
+  bool weak = llvm::all_of(found, [](const Use &use) { return isStrong(use.position) || isParameter(use.position); });
   // In a model whose weights are inputs, an input that only scales or shifts and has no batch dimension is a
   // weight, too.
   bool alike = weightsAreInputs && weak && !shape.empty() && batch && shape.front() != *batch;
@@ -224,8 +224,7 @@ Verdict Roles::ofInput(const std::string &name, Type element, ArrayRef<int64_t> 
   verdict.role = verdict.position == Position::Mean       ? Role::Mean
                  : verdict.position == Position::Variance ? Role::Variance
                                                           : Role::Parameter;
-  bool kept =
-      matches(options->freeze, name) || (onlyTrainable && !matches(trainable, name));
+  bool kept = matches(options->freeze, name) || (onlyTrainable && !matches(trainable, name));
   if (verdict.role == Role::Parameter && kept)
     verdict.role = Role::Frozen;
   return verdict;

@@ -49,10 +49,10 @@ private:
   std::unordered_map<std::string, std::vector<std::pair<const onnx::NodeProto *, size_t>>> direct;
   std::unordered_map<const onnx::NodeProto *, int64_t> opsets;
   const ImportOptions *options = nullptr;
-  std::string trainable;      // the expression of --trainable
-  bool onlyTrainable = false; // whether initializers that it does not match are not trained
+  std::string trainable;                   // the expression of --trainable
+  bool onlyTrainable = false;              // whether initializers that it does not match are not trained
   const torch::Restored *module = nullptr; // the roles of initializers according to torch's exporter
-  bool weightsAreInputs = false; // whether some graph input can be nothing but a weight
+  bool weightsAreInputs = false;           // whether some graph input can be nothing but a weight
 
   void collect(const onnx::NodeProto &, int64_t opset);
   std::vector<Use> usesOf(const std::string &name) const;

@@ -57,7 +57,8 @@ void Import::standIn(const onnx::NodeProto &proto, Location loc) {
       if (!isa<FloatType>(elementOf(x)))
         continue;
       Shape axes = llvm::to_vector(llvm::seq<int64_t>(0, typeOf(x).getRank()));
-      Value own = castTo(builder, loc, ReduceMeanOp::create(builder, loc, x, axes, /*keepdims=*/false), builder.getF32Type());
+      Value own =
+          castTo(builder, loc, ReduceMeanOp::create(builder, loc, x, axes, /*keepdims=*/false), builder.getF32Type());
       mean = mean ? Value(AddOp::create(builder, loc, mean, own)) : own;
     }
     return mean ? mean : mean = scalar(builder, loc, builder.getF32Type(), 0);

@@ -15,8 +15,7 @@ bool mpc::onnx_import::normTrains(const onnx::NodeProto &node, int64_t opset) {
   return call && llvm::StringRef(call->target).contains("batch_norm_legit_functional");
 }
 
-/// Whether this is a boolean scalar that is true; torch's legacy exporter writes the mode of a Dropout like
-/// that.
+/// Whether this is a boolean scalar that is true; torch's legacy exporter writes the mode of a Dropout like that.
 static bool isTrue(const onnx::TensorProto &tensor) {
   return tensor.data_type() == onnx::TensorProto::BOOL &&
          (tensor.raw_data() == std::string(1, '\1') || (tensor.int32_data_size() == 1 && tensor.int32_data(0) != 0));
@@ -38,6 +37,7 @@ bool mpc::onnx_import::exportedForTraining(const Model &model) {
   return llvm::any_of(model.nodes, [&](const FlatNode &node) {
     const llvm::StringRef op = node.proto.op_type();
     return (op == "BatchNormalization" && normTrains(node.proto, node.opset)) ||
-           (op == "Dropout" && node.opset >= 12 && node.proto.input_size() > 2 && switchedOn.count(node.proto.input(2)) != 0);
+           (op == "Dropout" && node.opset >= 12 && node.proto.input_size() > 2 &&
+            switchedOn.count(node.proto.input(2)) != 0);
   });
 }

@@ -4,8 +4,8 @@
 #include <vector>
 
 static bool isFloat(const onnx::TensorProto &tensor) {
-  return tensor.data_type() == onnx::TensorProto::FLOAT || tensor.data_type() == onnx::TensorProto::FLOAT16 || tensor.data_type() == onnx::TensorProto::BFLOAT16 ||
-         tensor.data_type() == onnx::TensorProto::DOUBLE;
+  return tensor.data_type() == onnx::TensorProto::FLOAT || tensor.data_type() == onnx::TensorProto::FLOAT16 ||
+         tensor.data_type() == onnx::TensorProto::BFLOAT16 || tensor.data_type() == onnx::TensorProto::DOUBLE;
 }
 
 namespace {
@@ -19,7 +19,8 @@ public:
   }
   /// Makes a copy for a node and returns its name.
   std::string of(const onnx::TensorProto &tensor, const onnx::NodeProto &node) {
-    const std::string base = tensor.name() + "@" + (node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name());
+    const std::string base =
+        tensor.name() + "@" + (node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name());
     std::string name = base;
     for (int i = 1; !names.insert(name).second; ++i)
       name = base + "_" + std::to_string(i);
@@ -41,7 +42,9 @@ private:
 } // namespace
 
 size_t mpc::onnx_import::untieStatistics(onnx::GraphProto &graph) {
-  auto isNorm = [](const onnx::NodeProto &node) { return node.domain().empty() && node.op_type() == "BatchNormalization"; };
+  auto isNorm = [](const onnx::NodeProto &node) {
+    return node.domain().empty() && node.op_type() == "BatchNormalization";
+  };
   std::set<std::string> read; // values that are read in another role than as a statistic
   forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
     for (int i = 0; i < node.input_size(); ++i)

@@ -20,8 +20,9 @@ LogicalResult SubOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// (a b): da = dy b, db = dy a. The product rounds once, so it is computed in the operands' type, unless it is then summed
-/// over broadcast dimensions: then the products are computed in the compute type, where products of f16 and bf16 are exact.
+/// (a b): da = dy b, db = dy a. The product rounds once, so it is computed in the operands' type, unless it is
+/// then summed over broadcast dimensions: then the products are computed in the compute type, where products of
+/// f16 and bf16 are exact.
 LogicalResult MulOp::buildVjp(VjpContext &ctx) {
   GraphBuilder f(ctx);
   for (unsigned i : {0u, 1u}) {

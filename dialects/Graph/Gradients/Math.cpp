@@ -157,14 +157,16 @@ LogicalResult SoftplusOp::buildVjp(VjpContext &ctx) {
   return scaled(ctx, f, f.create<SigmoidOp>(f.up(getX())));
 }
 
-/// softsign' = 1 / (1 + |x|)^2. The rule for quotients would subtract two numbers that are nearly equal where |x| is large.
+/// softsign' = 1 / (1 + |x|)^2. The rule for quotients would subtract two numbers that are nearly equal
+/// where |x| is large.
 LogicalResult SoftsignOp::buildVjp(VjpContext &ctx) {
   GraphBuilder f(ctx);
   return scaled(ctx, f, f.square(f.create<ReciprocalOp>(f.add(f.abs(f.up(getX())), 1.0))));
 }
 
-/// gelu' = Phi(x) + x phi(x), with Phi = (1 + erf(x/sqrt 2))/2 and phi = e^(-x^2/2)/sqrt(2 pi). The tanh form is differentiated as written:
-/// (1 + t)/2 + x/2 (1 - t^2) u', t = tanh u, u = sqrt(2/pi)(x + a x^3), u' = sqrt(2/pi)(1 + 3 a x^2), a = 0.044715 (Hendrycks & Gimpel 2016; ONNX Gelu-20).
+/// gelu' = Phi(x) + x phi(x), with Phi = (1 + erf(x/sqrt 2))/2 and phi = e^(-x^2/2)/sqrt(2 pi). The tanh form is
+/// differentiated as written: (1 + t)/2 + x/2 (1 - t^2) u', t = tanh u, u = sqrt(2/pi)(x + a x^3), u' = sqrt(2/pi)(1 +
+/// 3 a x^2), a = 0.044715 (Hendrycks & Gimpel 2016; ONNX Gelu-20).
 LogicalResult GeluOp::buildVjp(VjpContext &ctx) {
   GraphBuilder f(ctx);
   Value x = f.up(getX()), x2 = f.square(x);

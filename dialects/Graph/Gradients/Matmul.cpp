@@ -22,9 +22,10 @@ static Value flattened(const GraphBuilder &f, Value x) {
   return f.reshape(x, {llvm::product_of(shape.drop_back()), shape.back()});
 }
 
-/// With A = op(a): [..., m, k], B = op(b): [..., k, n] and C = A B: dA = dC B^T, dB = A^T dC. The gradient of an operand that is stored transposed is
-/// computed as the transposed product, so that nothing is moved. Where an operand was broadcast over the batch its gradient is a sum over the batch:
-/// for a shared b (a linear layer on [N, S, k]) it is one product over N*S rows; in other cases the products stay in fp32 until they are summed.
+/// With A = op(a): [..., m, k], B = op(b): [..., k, n] and C = A B: dA = dC B^T, dB = A^T dC. The gradient of an
+/// operand that is stored transposed is computed as the transposed product, so that nothing is moved. Where an operand
+/// was broadcast over the batch its gradient is a sum over the batch: for a shared b (a linear layer on [N, S, k]) it
+/// is one product over N*S rows; in other cases the products stay in fp32 until they are summed.
 LogicalResult MatMulOp::buildVjp(VjpContext &ctx) {
   if (isFloat8(elementOf(getA())))
     return emitErrorWithHint(getLoc(), "'graph.matmul' of 8-bit floats has no gradient of its own",
@@ -32,7 +33,8 @@ LogicalResult MatMulOp::buildVjp(VjpContext &ctx) {
   GraphBuilder f(ctx);
   Value a = getA(), b = getB(), dc = ctx.cotangent();
   bool ta = getTransposeA(), tb = getTransposeB();
-  ArrayRef<int64_t> batch = shapeOf(dc).drop_back(2), batchA = shapeOf(a).drop_back(2), batchB = shapeOf(b).drop_back(2);
+  ArrayRef<int64_t> batch = shapeOf(dc).drop_back(2), batchA = shapeOf(a).drop_back(2),
+                    batchB = shapeOf(b).drop_back(2);
   int64_t matrices = llvm::product_of(batch), ofA = llvm::product_of(batchA), ofB = llvm::product_of(batchB);
   bool sharedB = matrices != 1 && ofB == 1 && ofA == matrices;
   auto wide = [&](Value x, int64_t own) { return own == matrices ? x : f.up(x); };
@@ -62,16 +64,19 @@ LogicalResult MatMulOp::buildVjp(VjpContext &ctx) {
 
 template <typename OpT>
 static Value conv(VjpContext &ctx, OpT op, Value x, Value w) {
-  return GraphBuilder(ctx).create<ConvOp>(x, w, op.getStridesAttr(), op.getDilationsAttr(), op.getPadLowAttr(), op.getPadHighAttr(), op.getGroupsAttr(), op.getLayoutAttr());
+  return GraphBuilder(ctx).create<ConvOp>(x, w, op.getStridesAttr(), op.getDilationsAttr(), op.getPadLowAttr(),
+                                          op.getPadHighAttr(), op.getGroupsAttr(), op.getLayoutAttr());
 }
 template <typename OpT>
 static Value convInputGrad(VjpContext &ctx, OpT op, Value x, Value dy, Value w) {
-  return GraphBuilder(ctx).create<ConvInputGradOp>(x.getType(), dy, w, op.getStridesAttr(), op.getDilationsAttr(), op.getPadLowAttr(), op.getPadHighAttr(), op.getGroupsAttr(),
+  return GraphBuilder(ctx).create<ConvInputGradOp>(x.getType(), dy, w, op.getStridesAttr(), op.getDilationsAttr(),
+                                                   op.getPadLowAttr(), op.getPadHighAttr(), op.getGroupsAttr(),
                                                    op.getLayoutAttr());
 }
 template <typename OpT>
 static Value convWeightGrad(VjpContext &ctx, OpT op, Value w, Value x, Value dy) {
-  return GraphBuilder(ctx).create<ConvWeightGradOp>(w.getType(), x, dy, op.getStridesAttr(), op.getDilationsAttr(), op.getPadLowAttr(), op.getPadHighAttr(), op.getGroupsAttr(),
+  return GraphBuilder(ctx).create<ConvWeightGradOp>(w.getType(), x, dy, op.getStridesAttr(), op.getDilationsAttr(),
+                                                    op.getPadLowAttr(), op.getPadHighAttr(), op.getGroupsAttr(),
                                                     op.getLayoutAttr());
 }
 

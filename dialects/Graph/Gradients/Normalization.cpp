@@ -6,21 +6,23 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 
-/// The formulas are those of Ioffe & Szegedy 2015, section 3. One op computes all three cotangents, because dx needs dscale and
-/// dbias. The batch statistics are results that feed the running statistics only; a loss that depends on them is not supported.
+/// The formulas are those of Ioffe & Szegedy 2015, section 3. One op computes all three cotangents, because dx needs
+/// dscale and dbias. The batch statistics are results that feed the running statistics only; a loss that depends on
+/// them is not supported.
 LogicalResult BatchNormOp::buildVjp(VjpContext &ctx) {
   if (ctx.cotangent(1) || ctx.cotangent(2))
     return emitErrorWithHint(getLoc(), "'graph.batch_norm' has no gradient through its batch mean and variance",
                              "use its first output only on the path to the loss");
-  auto grad = GraphBuilder(ctx).create<BatchNormGradOp>(getX(), getScale(), getMean(), getVariance(), ctx.cotangent(0), getEpsilonAttr(), getAxisAttr());
+  auto grad = GraphBuilder(ctx).create<BatchNormGradOp>(getX(), getScale(), getMean(), getVariance(), ctx.cotangent(0),
+                                                        getEpsilonAttr(), getAxisAttr());
   ctx.set(0, grad.getDx());
   ctx.set(1, grad.getDscale());
   ctx.set(2, grad.getDbias());
   return success();
 }
 
-/// With r = 1/sqrt(variance + eps), xc = x - mean and sums over all dimensions but the channel's:
-/// dx = dy scale r, dscale = sum(dy xc) r, dbias = sum dy, dmean = -sum(dy) scale r, dvariance = -1/2 sum(dy xc) scale r^3.
+/// With r = 1/sqrt(variance + eps), xc = x - mean and sums over all dimensions but the channel's: dx = dy scale r,
+/// dscale = sum(dy xc) r, dbias = sum dy, dmean = -sum(dy) scale r, dvariance = -1/2 sum(dy xc) scale r^3.
 LogicalResult BatchNormInferenceOp::buildVjp(VjpContext &ctx) {
   GraphBuilder f(ctx);
   int64_t rank = typeOf(getX()).getRank(), axis = getAxis();
@@ -56,8 +58,9 @@ LogicalResult BatchNormInferenceOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// One op computes all cotangents that come through y, because that of x needs sums of the others' terms. Where the loss depends on the statistics, they
-/// contribute too: E[x] gives dmean/n to each of the n elements, and inverse = (E[(x - mean)^2] + eps)^(-1/2) gives -dinverse inverse^3 (x - mean)/n.
+/// One op computes all cotangents that come through y, because that of x needs sums of the others' terms. Where the
+/// loss depends on the statistics, they contribute too: E[x] gives dmean/n to each of the n elements, and inverse =
+/// (E[(x - mean)^2] + eps)^(-1/2) gives -dinverse inverse^3 (x - mean)/n.
 LogicalResult LayerNormOp::buildVjp(VjpContext &ctx) {
   GraphBuilder f(ctx);
   if (ctx.cotangent(2) && getKind() == NormKind::l2)
@@ -65,7 +68,8 @@ LogicalResult LayerNormOp::buildVjp(VjpContext &ctx) {
                              "use its first output only on the path to the loss");
   Value dx;
   if (Value dy = ctx.cotangent(0)) {
-    auto grad = f.create<LayerNormGradOp>(getX(), getScale(), getBias(), getMean(), getInverse(), dy, getAxesAttr(), getEpsilonAttr(), getKindAttr());
+    auto grad = f.create<LayerNormGradOp>(getX(), getScale(), getBias(), getMean(), getInverse(), dy, getAxesAttr(),
+                                          getEpsilonAttr(), getKindAttr());
     dx = grad.getDx();
     ctx.set(1, grad.getDscale());
     ctx.set(2, grad.getDbias());
@@ -90,7 +94,8 @@ LogicalResult GroupNormOp::buildVjp(VjpContext &ctx) {
   if (ctx.cotangent(1) || ctx.cotangent(2))
     return emitErrorWithHint(getLoc(), "'graph.group_norm' has no gradient through its statistics",
                              "use its first output only on the path to the loss");
-  auto grad = GraphBuilder(ctx).create<GroupNormGradOp>(getX(), getScale(), getMean(), getInverse(), ctx.cotangent(0), getEpsilonAttr(), getAxisAttr(), getGroupsAttr());
+  auto grad = GraphBuilder(ctx).create<GroupNormGradOp>(getX(), getScale(), getMean(), getInverse(), ctx.cotangent(0),
+                                                        getEpsilonAttr(), getAxisAttr(), getGroupsAttr());
   ctx.set(0, grad.getDx());
   ctx.set(1, grad.getDscale());
   ctx.set(2, grad.getDbias());

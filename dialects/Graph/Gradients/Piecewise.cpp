@@ -1,6 +1,7 @@
 //===- Piecewise.cpp - VJPs of piecewise functions, selection and dropout ----===//
 //
-// Functions that only select elements of dy are exact, so they compute in the operand's own type. Conventions at kinks are torch's.
+// Functions that only select elements of dy are exact, so they compute in the operand's own type. Conventions at
+// kinks are torch's.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
@@ -16,7 +17,8 @@ LogicalResult ReluOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// leaky_relu' = 1 where x > 0, else alpha. For alpha >= 0 the result has the sign of x where that matters (y > 0 iff x > 0).
+/// leaky_relu' = 1 where x > 0, else alpha. For alpha >= 0 the result has the sign of x where that matters
+/// (y > 0 iff x > 0).
 LogicalResult LeakyReluOp::buildVjp(VjpContext &ctx) {
   GraphBuilder f(ctx);
   Value sign = getAlpha().isNegative() ? getX() : getY();
@@ -25,7 +27,8 @@ LogicalResult LeakyReluOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// prelu' = 1 where x > 0, else the slope, also at 0 (torch); the derivative with respect to the slope is 0 where x > 0, else x.
+/// prelu' = 1 where x > 0, else the slope, also at 0 (torch); the derivative with respect to the slope is 0
+/// where x > 0, else x.
 LogicalResult PReluOp::buildVjp(VjpContext &ctx) {
   GraphBuilder f(ctx);
   Value dy = f.up(ctx.cotangent()), x = f.up(getX());
@@ -37,8 +40,8 @@ LogicalResult PReluOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// elu' = 1 where x > 0, else alpha e^x (Clevert et al. 2015, eq. 15). The exponent is clamped so that the branch not taken
-/// stays finite.
+/// elu' = 1 where x > 0, else alpha e^x (Clevert et al. 2015, eq. 15). The exponent is clamped so that the branch not
+/// taken stays finite.
 LogicalResult EluOp::buildVjp(VjpContext &ctx) {
   GraphBuilder f(ctx);
   Value dy = f.up(ctx.cotangent()), x = f.up(getX());
@@ -95,6 +98,7 @@ LogicalResult SelectOp::buildVjp(VjpContext &ctx) {
 /// y = m*x, where the mask m (0 or 1/(1 - ratio)) is a function of seed, step and salt: dx = m*dy.
 LogicalResult DropoutOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, GraphBuilder(ctx).create<DropoutOp>(getType(), ctx.cotangent(), getSeed(), getStep(), getRatioAttr(), getSaltAttr(), getSharedAttr()));
+    ctx.set(0, GraphBuilder(ctx).create<DropoutOp>(getType(), ctx.cotangent(), getSeed(), getStep(), getRatioAttr(),
+                                                   getSaltAttr(), getSharedAttr()));
   return success();
 }

@@ -8,13 +8,15 @@ using namespace mpc::graph;
 /// dy goes to the element that was the window's maximum.
 LogicalResult MaxPoolOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, GraphBuilder(ctx).create<MaxPoolGradOp>(getX().getType(), ctx.cotangent(), getArgmax(), getKernelAttr(), getStridesAttr(), getDilationsAttr(), getPadLowAttr(),
+    ctx.set(0, GraphBuilder(ctx).create<MaxPoolGradOp>(getX().getType(), ctx.cotangent(), getArgmax(), getKernelAttr(),
+                                                       getStridesAttr(), getDilationsAttr(), getPadLowAttr(),
                                                        getPadHighAttr(), getLayoutAttr()));
   return success();
 }
 
-/// The transpose of a scatter is a gather: each window takes the element at its argmax from the cotangent of dx. There is no op for
-/// that, and only second derivatives need it, so it is built as a select over the window's positions, each of which is a strided slice.
+/// The transpose of a scatter is a gather: each window takes the element at its argmax from the cotangent of dx. There
+/// is no op for that, and only second derivatives need it, so it is built as a select over the window's positions, each
+/// of which is a strided slice.
 LogicalResult MaxPoolGradOp::buildVjp(VjpContext &ctx) {
   if (!ctx.needs(0))
     return success();
@@ -22,7 +24,8 @@ LogicalResult MaxPoolGradOp::buildVjp(VjpContext &ctx) {
   ArrayRef<int64_t> in = shapeOf(getDx()), out = shapeOf(getDy());
   int64_t rank = in.size(), spatial = rank - 2, s = spatialAxis(getLayout());
 
-  // Zeros are added around, so that every position of every window exists (the last windows of ceil_mode reach further).
+  // Zeros are added around, so that every position of every window exists (the last windows of
+  // ceil_mode reach further).
   Shape low(rank, 0), high(rank, 0), none(rank, 0), strides(rank, 1);
   int64_t positions = 1;
   for (int64_t i = 0; i < spatial; ++i) {
@@ -48,13 +51,15 @@ LogicalResult MaxPoolGradOp::buildVjp(VjpContext &ctx) {
 /// avg_pool is linear; its transpose is an op of its own, and the transpose of that is avg_pool.
 LogicalResult AvgPoolOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, GraphBuilder(ctx).create<AvgPoolGradOp>(getX().getType(), ctx.cotangent(), getKernelAttr(), getStridesAttr(), getDilationsAttr(), getPadLowAttr(), getPadHighAttr(),
-                                                       getLayoutAttr(), getCountIncludePadAttr(), getCeilModeAttr()));
+    ctx.set(0, GraphBuilder(ctx).create<AvgPoolGradOp>(
+                   getX().getType(), ctx.cotangent(), getKernelAttr(), getStridesAttr(), getDilationsAttr(),
+                   getPadLowAttr(), getPadHighAttr(), getLayoutAttr(), getCountIncludePadAttr(), getCeilModeAttr()));
   return success();
 }
 LogicalResult AvgPoolGradOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, GraphBuilder(ctx).create<AvgPoolOp>(ctx.cotangent(), getKernelAttr(), getStridesAttr(), getDilationsAttr(), getPadLowAttr(), getPadHighAttr(), getLayoutAttr(),
-                                                   getCountIncludePadAttr(), getCeilModeAttr()));
+    ctx.set(0, GraphBuilder(ctx).create<AvgPoolOp>(ctx.cotangent(), getKernelAttr(), getStridesAttr(),
+                                                   getDilationsAttr(), getPadLowAttr(), getPadHighAttr(),
+                                                   getLayoutAttr(), getCountIncludePadAttr(), getCeilModeAttr()));
   return success();
 }

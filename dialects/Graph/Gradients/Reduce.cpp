@@ -24,7 +24,8 @@ LogicalResult ReduceSumOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// y = sum x / n: dx = dy/n, divided before the broadcast. n may exceed the largest f16, so the division is in the compute type.
+/// y = sum x / n: dx = dy/n, divided before the broadcast. n may exceed the largest f16, so the division is in
+/// the compute type.
 LogicalResult ReduceMeanOp::buildVjp(VjpContext &ctx) {
   GraphBuilder f(ctx);
   Value dy = f.div(f.up(ctx.cotangent()), countOf(getX(), getAxes()));
@@ -56,8 +57,8 @@ static LogicalResult extremum(VjpContext &ctx, Value x, Value y, ArrayRef<int64_
 LogicalResult ReduceMaxOp::buildVjp(VjpContext &ctx) { return extremum(ctx, getX(), getY(), getAxes()); }
 LogicalResult ReduceMinOp::buildVjp(VjpContext &ctx) { return extremum(ctx, getX(), getY(), getAxes()); }
 
-/// dx_i = dy * product of the others. Let q be the product of the elements that are not 0 and z the number of zeros: the others' product
-/// is q/x_i for z = 0; q at the zero and 0 elsewhere for z = 1; 0 for z > 1.
+/// dx_i = dy * product of the others. Let q be the product of the elements that are not 0 and z the number of zeros:
+/// the others' product is q/x_i for z = 0; q at the zero and 0 elsewhere for z = 1; 0 for z > 1.
 LogicalResult ReduceProdOp::buildVjp(VjpContext &ctx) {
   GraphBuilder f(ctx);
   ArrayRef<int64_t> axes = getAxes();

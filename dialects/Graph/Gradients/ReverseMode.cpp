@@ -55,7 +55,9 @@ LogicalResult ReverseMode::differentiate(Operation *op, OpBuilder &b, Explain ex
   VjpContext context(op, b, cotangents, needed, adaptContribution);
   if (failed(cast<DifferentiableOpInterface>(op).buildVjp(context))) {
     // The op has already said why; this error says what needs its gradient.
-    InFlightDiagnostic diagnostic = emitError(op->getLoc()) << "'" << op->getName() << "' (" << locationName(op->getLoc()) << ") is on the path from the loss to a parameter";
+    InFlightDiagnostic diagnostic = emitError(op->getLoc())
+                                    << "'" << op->getName() << "' (" << locationName(op->getLoc())
+                                    << ") is on the path from the loss to a parameter";
     explain(diagnostic, op);
     return failure();
   }
@@ -71,7 +73,8 @@ LogicalResult ReverseMode::run(OpBuilder &b, Explain explain) {
   for (Operation *op : onPath) {
     if (isa<DifferentiableOpInterface>(op))
       continue;
-    InFlightDiagnostic diagnostic = emitError(op->getLoc()) << "'" << op->getName() << "' (" << locationName(op->getLoc()) << ") has no gradient";
+    InFlightDiagnostic diagnostic = emitError(op->getLoc()) << "'" << op->getName() << "' ("
+                                                            << locationName(op->getLoc()) << ") has no gradient";
     if (auto stated = dyn_cast<NoGradientOpInterface>(op))
       diagnostic << ": " << stated.getNoGradientReason();
     explain(diagnostic, op);

@@ -1,6 +1,7 @@
 //===- ReverseMode.h - reverse-mode differentiation of a block ---------------===//
 //
-// This is the traversal and the accumulation only: each op states its own derivative. The autodiff pass differentiates a step with it, and a scan its body.
+// This is the traversal and the accumulation only: each op states its own derivative. The autodiff pass differentiates
+// a step with it, and a scan its body.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_GRAPH_GRADIENTS_REVERSEMODE_H
@@ -10,7 +11,8 @@
 
 namespace mpc::graph {
 
-/// Differentiates a block. In this order: add the sources, ask what is active, find the path, seed, run, ask for gradients.
+/// Differentiates a block. In this order: add the sources, ask what is active, find the path, seed, run,
+/// ask for gradients.
 class ReverseMode {
 public:
   explicit ReverseMode(mlir::Block &block) : block(block) {}
@@ -25,7 +27,8 @@ public:
   llvm::ArrayRef<mlir::Operation *> path() const { return onPath; }
   /// Adds to the cotangent of a value.
   void seed(mlir::Value v, mlir::Value cotangent, mlir::OpBuilder &b) { contribute(v, cotangent, b); }
-  /// Builds the gradients of the sources. Reports every op without a gradient, or whose gradient cannot be built, with `explain` for further notes.
+  /// Builds the gradients of the sources. Reports every op without a gradient, or whose gradient cannot be built, with
+  /// `explain` for further notes.
   using Explain = llvm::function_ref<void(mlir::InFlightDiagnostic &, mlir::Operation *)>;
   llvm::LogicalResult run(mlir::OpBuilder &b, Explain explain);
   /// Returns the gradient of a source, or null if nothing that was seeded depends on it.

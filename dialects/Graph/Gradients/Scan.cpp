@@ -1,8 +1,10 @@
 //===- Scan.cpp - VJP of repetition ------------------------------------------------===//
 //
-// Iteration t is h' , y = f(h, w, x). Its VJP takes the cotangents of h' and y to those of h, w and x, so the gradient of a scan is a scan in the other direction: it
-// carries the cotangent of h and the sum of those of w, and stacks those of x. What f's VJP reads of the forward iteration (h, and values inside f) the forward scan returns as
-// further stacks. Bradbury et al., JAX: lax.scan; Baydin et al. 2018, "Automatic Differentiation in Machine Learning: a Survey", 3.2.
+// Iteration t is h' , y = f(h, w, x). Its VJP takes the cotangents of h' and y to those of h, w and x, so the
+// gradient of a scan is a scan in the other direction: it carries the cotangent of h and the sum of those of w, and
+// stacks those of x. What f's VJP reads of the forward iteration (h, and values inside f) the forward scan returns
+// as further stacks. Bradbury et al., JAX: lax.scan; Baydin et al. 2018, "Automatic Differentiation in Machine
+// Learning: a Survey", 3.2.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Gradients/ReverseMode.h"
@@ -16,8 +18,8 @@ using namespace mpc::graph;
 
 namespace {
 
-/// Builds the gradient of one scan. The VJPs of the body are first built at the end of a copy of the body, with further arguments for the cotangents; then they move to the body
-/// of the backward scan.
+/// Builds the gradient of one scan. The VJPs of the body are first built at the end of a copy of the body, with further
+/// arguments for the cotangents; then they move to the body of the backward scan.
 class ScanGradient {
 public:
   ScanGradient(ScanOp scan, VjpContext &ctx) : scan(scan), ctx(ctx), numCarried(scan.getInits().size()) {}
@@ -34,7 +36,8 @@ private:
   ScanOp scan;
   VjpContext &ctx;
   unsigned numCarried;
-  /// This says for each argument whether its gradient is needed. That of a carried value may be needed by another iteration alone.
+  /// This says for each argument whether its gradient is needed. That of a carried value may be needed by another
+  /// iteration alone.
   SmallVector<bool> active;
   /// A copy of the scan, of which only the body counts.
   ScanOp copy;
@@ -44,7 +47,8 @@ private:
   SmallVector<Operation *> added;
   /// The gradients of the arguments of the copy's body; null where there is none.
   SmallVector<Value> gradients;
-  /// The values of an iteration that the backward scan reads, in groups: invariants, slices, and what the forward scan has to save.
+  /// The values of an iteration that the backward scan reads, in groups: invariants, slices, and what the forward
+  /// scan has to save.
   llvm::SetVector<Value> invariants, slices, saved;
   ScanOp forward;
 };
@@ -125,13 +129,15 @@ void ScanGradient::findSaved() {
   llvm::for_each(gradients, read);
 }
 
-/// Replaces the scan by one that also returns what is saved. The old one loses its users, and is left to whoever removes dead ops: the traversal still holds it.
+/// Replaces the scan by one that also returns what is saved. The old one loses its users, and is left to whoever
+/// removes dead ops: the traversal still holds it.
 void ScanGradient::buildForward() {
   OpBuilder b(scan);
   SmallVector<Type> stacks(scan.getStacks().getTypes());
   for (Value v : saved)
     stacks.push_back(ScanOp::stackType(scan.getTrips(), v.getType()));
-  forward = ScanOp::create(b, scan.getLoc(), scan.getTrips(), scan.getReverse(), scan.getInits(), scan.getInvariants(), scan.getStacked(), stacks);
+  forward = ScanOp::create(b, scan.getLoc(), scan.getTrips(), scan.getReverse(), scan.getInits(), scan.getInvariants(),
+                           scan.getStacked(), stacks);
   forward->setDiscardableAttrs(scan->getDiscardableAttrDictionary());
   IRMapping mapping;
   Block &from = copy.getBlock(), &to = forward.getBlock();
@@ -158,7 +164,8 @@ void ScanGradient::buildBackward() {
   SmallVector<Value> inits, fixed, stacked;
   /// The values of the copy's body that the arguments of the backward body stand for, group by group.
   SmallVector<Value> standFor;
-  // The carried cotangents come first, and behind them the sums for the invariants, which are kept in fp32 where storage is narrower.
+  // The carried cotangents come first, and behind them the sums for the invariants, which are kept in fp32 where
+  // storage is narrower.
   SmallVector<unsigned> carried, summed, sliced;
   for (unsigned i = 0; i < numCarried; ++i)
     if (active[i]) {

@@ -1,6 +1,7 @@
 //===- Tensor.cpp - VJPs of data movement ---------------------------------------===//
 //
-// Each op is linear, and its VJP is its transpose: elements that were moved are moved back, and the cotangents of copies are summed.
+// Each op is linear, and its VJP is its transpose: elements that were moved are moved back, and the cotangents of
+// copies are summed.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
@@ -49,7 +50,8 @@ LogicalResult ConcatOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// dx has the elements of dy back at their places among zeros, which is an (interior) padding. Where a stride is negative dy is reversed first.
+/// dx has the elements of dy back at their places among zeros, which is an (interior) padding. Where a stride is
+/// negative dy is reversed first.
 LogicalResult SliceOp::buildVjp(VjpContext &ctx) {
   if (!ctx.needs(0))
     return success();
@@ -83,7 +85,8 @@ LogicalResult SliceOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// dx takes the elements of dy from where those of x went, which is a slice. Elements that were cropped away take zeros, which are padded on first.
+/// dx takes the elements of dy from where those of x went, which is a slice. Elements that were cropped away take
+/// zeros, which are padded on first.
 LogicalResult PadOp::buildVjp(VjpContext &ctx) {
   if (!ctx.needs(0))
     return success();
@@ -120,11 +123,13 @@ LogicalResult GatherGradOp::buildVjp(VjpContext &ctx) {
 /// The VJP is the transpose of the interpolation, which is an op of its own.
 LogicalResult ResizeOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, GraphBuilder(ctx).create<ResizeGradOp>(typeOf(getX()), ctx.cotangent(), getModeAttr(), getScalesAttr(), getOffsetsAttr(), getNearestBiasAttr(), getNearestCeilAttr()));
+    ctx.set(0, GraphBuilder(ctx).create<ResizeGradOp>(typeOf(getX()), ctx.cotangent(), getModeAttr(), getScalesAttr(),
+                                                      getOffsetsAttr(), getNearestBiasAttr(), getNearestCeilAttr()));
   return success();
 }
 LogicalResult ResizeGradOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, GraphBuilder(ctx).create<ResizeOp>(typeOf(getDy()), ctx.cotangent(), getModeAttr(), getScalesAttr(), getOffsetsAttr(), getNearestBiasAttr(), getNearestCeilAttr()));
+    ctx.set(0, GraphBuilder(ctx).create<ResizeOp>(typeOf(getDy()), ctx.cotangent(), getModeAttr(), getScalesAttr(),
+                                                  getOffsetsAttr(), getNearestBiasAttr(), getNearestCeilAttr()));
   return success();
 }

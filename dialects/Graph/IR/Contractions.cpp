@@ -62,8 +62,9 @@ struct Convolution {
   bool weightChannelsLast; ///< w is [O, kernel..., C/groups], else [O, C/groups, kernel...]
 
   explicit Convolution(ConvolutionOpInterface op)
-      : x(shapeOf(op.getInput())), w(shapeOf(op.getWeight())), y(shapeOf(op.getOutput())), strides(op.getStrides()), dilations(op.getDilations()), padLow(op.getPadLow()),
-        spatial(x.size() - 2), groups(op.getGroups()), channelsLast(op.getLayout() == Layout::ChannelsLast), weightChannelsLast(op.getWeightChannelsLast()) {}
+      : x(shapeOf(op.getInput())), w(shapeOf(op.getWeight())), y(shapeOf(op.getOutput())), strides(op.getStrides()),
+        dilations(op.getDilations()), padLow(op.getPadLow()), spatial(x.size() - 2), groups(op.getGroups()),
+        channelsLast(op.getLayout() == Layout::ChannelsLast), weightChannelsLast(op.getWeightChannelsLast()) {}
 
   int64_t in(unsigned i) const { return x[(channelsLast ? 1 : 2) + i]; }
   int64_t out(unsigned i) const { return y[(channelsLast ? 1 : 2) + i]; }
@@ -144,11 +145,9 @@ MatrixProduct ConvInputGradOp::getProduct() {
       z.push_back(stride);
       m.push_back(llvm::divideCeilSigned(conv.in(i) + pad % stride, stride));
       k.push_back(llvm::divideCeilSigned(conv.kernel(i), stride));
-      in.push_back(
-          {.terms = {{Axis::M, 1 + i, stride}, phase}, .constant = -(pad % stride), .extent = conv.in(i)});
-      out.push_back({.terms = {{Axis::M, 1 + i, 1}, {Axis::K, i, -1}},
-                     .constant = pad / stride,
-                     .extent = conv.out(i)});
+      in.push_back({.terms = {{Axis::M, 1 + i, stride}, phase}, .constant = -(pad % stride), .extent = conv.in(i)});
+      out.push_back(
+          {.terms = {{Axis::M, 1 + i, 1}, {Axis::K, i, -1}}, .constant = pad / stride, .extent = conv.out(i)});
       kernel.push_back({.terms = {{Axis::K, i, stride}, phase}, .extent = conv.kernel(i)});
       continue;
     }

@@ -14,8 +14,8 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include "dialects/Graph/IR/GraphEnums.h.inc"
 #include "dialects/Graph/IR/GraphDialect.h.inc"
+#include "dialects/Graph/IR/GraphEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Graph/IR/GraphAttrs.h.inc"
 

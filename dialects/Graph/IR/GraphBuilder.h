@@ -1,8 +1,9 @@
 //===- GraphBuilder.h - arithmetic on graph values that reads like the formula ---===//
 //
-// Gradients, decompositions, losses, optimizers and the loss scaler write their formulas with it: b.mul(dy, b.sub(1.0, b.mul(y, y))). Operands broadcast as the ops' do. A number is a
-// rank-0 constant of the other operand's element type; it is made right before the op. C++ does not say which argument of a call is evaluated first, so a formula whose arguments
-// would both make ops names one of them: the order of ops must not depend on the compiler.
+// Gradients, decompositions, losses, optimizers and the loss scaler write their formulas with it: b.mul(dy, b.sub(1.0,
+// b.mul(y, y))). Operands broadcast as the ops' do. A number is a rank-0 constant of the other operand's element type;
+// it is made right before the op. C++ does not say which argument of a call is evaluated first, so a formula whose
+// arguments would both make ops names one of them: the order of ops must not depend on the compiler.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_GRAPH_IR_GRAPHBUILDER_H
@@ -12,7 +13,8 @@
 
 namespace mpc::graph {
 
-/// Makes graph ops with one location where `builder` stands. The builder is shared: another one may make ops in between.
+/// Makes graph ops with one location where `builder` stands. The builder is shared: another one may
+/// make ops in between.
 class GraphBuilder {
 public:
   using Value = mlir::Value;
@@ -38,7 +40,8 @@ public:
   Value splat(mlir::RankedTensorType type, double v) const { return graph::splat(builder, loc, type, v); }
   /// Returns x with the element type: x itself if it has that already.
   Value cast(Value x, mlir::Type element) const { return castTo(builder, loc, x, element); }
-  /// Casts x to the type that arithmetic is carried out in: f32 for floats of 8 and 16 bits. A formula that rounds several times is computed there, and cast back once.
+  /// Casts x to the type that arithmetic is carried out in: f32 for floats of 8 and 16 bits. A formula that rounds
+  /// several times is computed there, and cast back once.
   Value up(Value x) const { return cast(x, computeType(elementOf(x))); }
 
   //===-- Elementwise arithmetic ---------------------------------------------------===//
@@ -88,14 +91,18 @@ public:
   /// Sums over the dimensions in which `shape` broadcasts to x's shape.
   Value sumTo(Value x, Dims shape) const { return graph::sumTo(builder, loc, x, shape); }
   Value transpose(Value x, Dims permutation) const { return create<TransposeOp>(x, permutation); }
-  Value slice(Value x, Dims starts, Dims sizes, Dims strides) const { return create<SliceOp>(x, starts, sizes, strides); }
+  Value slice(Value x, Dims starts, Dims sizes, Dims strides) const {
+    return create<SliceOp>(x, starts, sizes, strides);
+  }
   /// Puts zeros before, behind and between the elements along each dimension; a negative number before or behind crops.
   Value padZeros(Value x, Dims low, Dims high, Dims interior) const;
   /// Reduces over `axes`, which are dropped, or stay with size 1.
   Value sum(Value x, Dims axes, bool keepdims = false) const { return create<ReduceSumOp>(x, axes, keepdims); }
   Value largest(Value x, Dims axes, bool keepdims = false) const { return create<ReduceMaxOp>(x, axes, keepdims); }
   /// Computes op(a) op(b) for the last two dimensions, where op transposes if asked to.
-  Value matmul(Value a, Value b, bool transposeA = false, bool transposeB = false) const { return create<MatMulOp>(a, b, transposeA, transposeB); }
+  Value matmul(Value a, Value b, bool transposeA = false, bool transposeB = false) const {
+    return create<MatMulOp>(a, b, transposeA, transposeB);
+  }
 };
 
 /// Returns all dimensions of x, to reduce over.

@@ -1,5 +1,5 @@
-// Each op answers here which dimensions of its results follow which of its operands (IndexingOpInterface::followingDim), and a window also how its work repeats
-// (getPeriod).
+// Each op answers here which dimensions of its results follow which of its operands
+// (IndexingOpInterface::followingDim), and a window also how its work repeats (getPeriod).
 #include "dialects/Graph/IR/Shapes.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -26,13 +26,20 @@ Followed ReshapeOp::followingDim(OpOperand &operand, OpResult result, int64_t di
 }
 Followed BarrierOp::followingDim(OpOperand &, OpResult, int64_t dim) { return dim; }
 bool BarrierOp::dependsOn(OpOperand &operand, OpResult) { return operand.getOperandNumber() == 0; }
-Followed TransposeOp::followingDim(OpOperand &, OpResult, int64_t dim) { return llvm::find(getPermutation(), dim) - getPermutation().begin(); }
-Followed BroadcastOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) { return alignedDim(operand, result, dim); }
+Followed TransposeOp::followingDim(OpOperand &, OpResult, int64_t dim) {
+  return llvm::find(getPermutation(), dim) - getPermutation().begin();
+}
+Followed BroadcastOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  return alignedDim(operand, result, dim);
+}
 Followed ConcatOp::followingDim(OpOperand &, OpResult, int64_t dim) { return onlyIf(dim != int64_t(getAxis()), dim); }
 Followed SliceOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
-  return onlyIf(getStarts()[dim] == 0 && getStrides()[dim] == 1 && shapeOf(operand.get())[dim] == shapeOf(result)[dim], dim);
+  return onlyIf(getStarts()[dim] == 0 && getStrides()[dim] == 1 && shapeOf(operand.get())[dim] == shapeOf(result)[dim],
+                dim);
 }
-Followed PadOp::followingDim(OpOperand &, OpResult, int64_t dim) { return onlyIf(getLow()[dim] == 0 && getHigh()[dim] == 0 && getInterior()[dim] == 0, dim); }
+Followed PadOp::followingDim(OpOperand &, OpResult, int64_t dim) {
+  return onlyIf(getLow()[dim] == 0 && getHigh()[dim] == 0 && getInterior()[dim] == 0, dim);
+}
 /// y[a..., i..., b...] = x[a..., indices[i...], b...]
 Followed GatherOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
   int64_t axis = getAxis(), picked = typeOf(getIndices()).getRank();
@@ -55,12 +62,21 @@ template <typename Pool>
 static Followed besideWindow(Pool pool, OpOperand &operand, int64_t dim) {
   return onlyIf(dim == 0 || dim == channelAxis(pool.getLayout(), typeOf(operand.get()).getRank()), dim);
 }
-Followed MaxPoolOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return besideWindow(*this, operand, dim); }
-Followed MaxPoolGradOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return besideWindow(*this, operand, dim); }
-Followed AvgPoolOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return besideWindow(*this, operand, dim); }
-Followed AvgPoolGradOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return besideWindow(*this, operand, dim); }
+Followed MaxPoolOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
+  return besideWindow(*this, operand, dim);
+}
+Followed MaxPoolGradOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
+  return besideWindow(*this, operand, dim);
+}
+Followed AvgPoolOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
+  return besideWindow(*this, operand, dim);
+}
+Followed AvgPoolGradOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
+  return besideWindow(*this, operand, dim);
+}
 
-/// The windows that an element of a pool's operand lies in repeat with the stride, for neighbours along the last dimension.
+/// The windows that an element of a pool's operand lies in repeat with the stride, for neighbours along
+/// the last dimension.
 template <typename Pool>
 static int64_t periodOf(Pool pool) {
   int64_t stride = pool.getStrides().back();
@@ -76,10 +92,16 @@ int64_t ArgMaxOp::getPeriod() { return 1; }
 
 template <typename Resize>
 static Followed besideResize(Resize resize, OpOperand &operand, OpResult result, int64_t dim) {
-  return onlyIf(resize.getScales()[dim] == 1 && resize.getOffsets()[dim] == 0 && shapeOf(operand.get())[dim] == shapeOf(result)[dim], dim);
+  return onlyIf(resize.getScales()[dim] == 1 && resize.getOffsets()[dim] == 0 &&
+                    shapeOf(operand.get())[dim] == shapeOf(result)[dim],
+                dim);
 }
-Followed ResizeOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) { return besideResize(*this, operand, result, dim); }
-Followed ResizeGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) { return besideResize(*this, operand, result, dim); }
+Followed ResizeOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  return besideResize(*this, operand, result, dim);
+}
+Followed ResizeGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  return besideResize(*this, operand, result, dim);
+}
 
 //===-- Reductions -------------------------------------------------------------------===//
 
@@ -88,16 +110,34 @@ static Followed besideAxes(ArrayRef<int64_t> axes, bool keepdims, int64_t dim) {
   int64_t before = llvm::count_if(axes, [&](int64_t axis) { return axis < dim; });
   return onlyIf(!llvm::is_contained(axes, dim), keepdims ? dim : dim - before);
 }
-Followed ReduceSumOp::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes(getAxes(), getKeepdims(), dim); }
-Followed ReduceMeanOp::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes(getAxes(), getKeepdims(), dim); }
-Followed ReduceMaxOp::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes(getAxes(), getKeepdims(), dim); }
-Followed ReduceMinOp::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes(getAxes(), getKeepdims(), dim); }
-Followed ReduceProdOp::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes(getAxes(), getKeepdims(), dim); }
-Followed ReduceL2Op::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes(getAxes(), getKeepdims(), dim); }
-Followed ReduceAnyOp::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes(getAxes(), getKeepdims(), dim); }
-Followed ArgMaxOp::followingDim(OpOperand &, OpResult, int64_t dim) { return besideAxes({int64_t(getAxis())}, getKeepdims(), dim); }
+Followed ReduceSumOp::followingDim(OpOperand &, OpResult, int64_t dim) {
+  return besideAxes(getAxes(), getKeepdims(), dim);
+}
+Followed ReduceMeanOp::followingDim(OpOperand &, OpResult, int64_t dim) {
+  return besideAxes(getAxes(), getKeepdims(), dim);
+}
+Followed ReduceMaxOp::followingDim(OpOperand &, OpResult, int64_t dim) {
+  return besideAxes(getAxes(), getKeepdims(), dim);
+}
+Followed ReduceMinOp::followingDim(OpOperand &, OpResult, int64_t dim) {
+  return besideAxes(getAxes(), getKeepdims(), dim);
+}
+Followed ReduceProdOp::followingDim(OpOperand &, OpResult, int64_t dim) {
+  return besideAxes(getAxes(), getKeepdims(), dim);
+}
+Followed ReduceL2Op::followingDim(OpOperand &, OpResult, int64_t dim) {
+  return besideAxes(getAxes(), getKeepdims(), dim);
+}
+Followed ReduceAnyOp::followingDim(OpOperand &, OpResult, int64_t dim) {
+  return besideAxes(getAxes(), getKeepdims(), dim);
+}
+Followed ArgMaxOp::followingDim(OpOperand &, OpResult, int64_t dim) {
+  return besideAxes({int64_t(getAxis())}, getKeepdims(), dim);
+}
 Followed SoftmaxOp::followingDim(OpOperand &, OpResult, int64_t dim) { return onlyIf(dim != int64_t(getAxis()), dim); }
-Followed LogSoftmaxOp::followingDim(OpOperand &, OpResult, int64_t dim) { return onlyIf(dim != int64_t(getAxis()), dim); }
+Followed LogSoftmaxOp::followingDim(OpOperand &, OpResult, int64_t dim) {
+  return onlyIf(dim != int64_t(getAxis()), dim);
+}
 
 //===-- Contractions -----------------------------------------------------------------===//
 
@@ -139,15 +179,22 @@ Followed ConvWeightGradOp::followingDim(OpOperand &operand, OpResult result, int
 
 //===-- Norms ------------------------------------------------------------------------===//
 
-/// In a norm only channels follow channels: they are dimension `axis` of an activation (rank above 1) and dimension 0 of a number per channel.
+/// In a norm only channels follow channels: they are dimension `axis` of an activation (rank above 1) and dimension 0
+/// of a number per channel.
 static Followed channelOf(int64_t axis, OpOperand &operand, OpResult result, int64_t dim) {
   bool isActivation = typeOf(operand.get()).getRank() > 1;
   return onlyIf(dim == (isActivation ? axis : 0), typeOf(result).getRank() > 1 ? axis : 0);
 }
 
-Followed BatchNormOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) { return channelOf(getAxis(), operand, result, dim); }
-bool BatchNormOp::dependsOn(OpOperand &operand, OpResult result) { return operand.getOperandNumber() == 0 || result == getY(); }
-Followed BatchNormGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) { return channelOf(getAxis(), operand, result, dim); }
+Followed BatchNormOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  return channelOf(getAxis(), operand, result, dim);
+}
+bool BatchNormOp::dependsOn(OpOperand &operand, OpResult result) {
+  return operand.getOperandNumber() == 0 || result == getY();
+}
+Followed BatchNormGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  return channelOf(getAxis(), operand, result, dim);
+}
 /// dbias is a sum of dy, and dscale is a sum of dy * (x - mean) / deviation.
 bool BatchNormGradOp::dependsOn(OpOperand &operand, OpResult result) {
   if (result == getDbias())
@@ -160,9 +207,12 @@ Followed BatchNormInferenceOp::followingDim(OpOperand &operand, OpResult, int64_
 
 /// Scale and bias broadcast to x. The statistics keep the axes with one index.
 Followed LayerNormOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
-  return operand.getOperandNumber() == 0 ? onlyIf(!llvm::is_contained(getAxes(), dim), dim) : alignedDim(operand, result, dim);
+  return operand.getOperandNumber() == 0 ? onlyIf(!llvm::is_contained(getAxes(), dim), dim)
+                                         : alignedDim(operand, result, dim);
 }
-bool LayerNormOp::dependsOn(OpOperand &operand, OpResult result) { return operand.getOperandNumber() == 0 || result == getY(); }
+bool LayerNormOp::dependsOn(OpOperand &operand, OpResult result) {
+  return operand.getOperandNumber() == 0 || result == getY();
+}
 /// dx needs sums over the axes; dscale and dbias are sums over all dimensions that scale and bias broadcast along.
 Followed LayerNormGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
   int64_t inX = dim + typeOf(getX()).getRank() - typeOf(operand.get()).getRank();
@@ -182,7 +232,9 @@ Followed GroupNormOp::followingDim(OpOperand &operand, OpResult result, int64_t 
     return onlyIf(dim == 0, 0);
   return channelOf(getAxis(), operand, result, dim);
 }
-bool GroupNormOp::dependsOn(OpOperand &operand, OpResult result) { return operand.getOperandNumber() == 0 || result == getY(); }
+bool GroupNormOp::dependsOn(OpOperand &operand, OpResult result) {
+  return operand.getOperandNumber() == 0 || result == getY();
+}
 /// dx needs sums over a group of a sample; dscale and dbias are sums over the samples.
 Followed GroupNormGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
   bool isActivation = &operand == &getXMutable() || &operand == &getDyMutable();
@@ -207,4 +259,6 @@ static Followed sampleOf(Loss loss, OpOperand &operand, int64_t dim) {
   return position == 1 ? Followed(dim) : onlyIf(dim != 1, dim == 0 ? 0 : dim - 1);
 }
 Followed NllLossOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return sampleOf(*this, operand, dim); }
-Followed SoftmaxCrossEntropyOp::followingDim(OpOperand &operand, OpResult, int64_t dim) { return sampleOf(*this, operand, dim); }
+Followed SoftmaxCrossEntropyOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
+  return sampleOf(*this, operand, dim);
+}

@@ -19,10 +19,10 @@ static LogicalResult inferBroadcast(std::optional<Location> loc, ValueRange oper
   return success();
 }
 
-#define BROADCASTING(OP)                                                                                          \
-  LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,               \
-                                     SmallVectorImpl<Type> &types) {                                              \
-    return inferBroadcast(loc, adaptor.getOperands(), elementOf(adaptor.getLhs()), types);                        \
+#define BROADCASTING(OP)                                                                                               \
+  LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,                      \
+                                     SmallVectorImpl<Type> &types) {                                                   \
+    return inferBroadcast(loc, adaptor.getOperands(), elementOf(adaptor.getLhs()), types);                             \
   }
 BROADCASTING(AddOp)
 BROADCASTING(SubOp)

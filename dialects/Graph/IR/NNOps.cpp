@@ -14,7 +14,8 @@ LogicalResult MatMulOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
     return emitOptionalError(loc, "operands need two dimensions at least");
   auto batch = broadcastShapes(a.drop_back(2), b.drop_back(2));
   if (!batch)
-    return emitOptionalError(loc, "batch dimensions [", a.drop_back(2), "] and [", b.drop_back(2), "] do not broadcast");
+    return emitOptionalError(loc, "batch dimensions [", a.drop_back(2), "] and [", b.drop_back(2),
+                             "] do not broadcast");
   int64_t m = a[a.size() - 2], ka = a.back(), kb = b[b.size() - 2], n = b.back();
   if (adaptor.getTransposeA())
     std::swap(m, ka);
@@ -62,11 +63,13 @@ struct Window {
 
 template <typename OpOrAdaptor>
 static Window windowOf(OpOrAdaptor op) {
-  return {op.getStrides(), op.getDilations(), op.getPadLow(), op.getPadHigh(), int64_t(op.getGroups()), op.getLayout(), op.getWeightChannelsLast()};
+  return {op.getStrides(), op.getDilations(),         op.getPadLow(), op.getPadHigh(), int64_t(op.getGroups()),
+          op.getLayout(),  op.getWeightChannelsLast()};
 }
 
 /// Returns the shape of y, or emits an error.
-static FailureOr<Shape> convShape(std::optional<Location> loc, ArrayRef<int64_t> x, ArrayRef<int64_t> w, const Window &win) {
+static FailureOr<Shape> convShape(std::optional<Location> loc, ArrayRef<int64_t> x, ArrayRef<int64_t> w,
+                                  const Window &win) {
   int64_t rank = x.size(), spatial = rank - 2;
   auto fail = [&](auto &&...parts) -> FailureOr<Shape> {
     (void)emitOptionalError(loc, parts...);
@@ -137,7 +140,8 @@ static FailureOr<Shape> poolShape(std::optional<Location> loc, ArrayRef<int64_t>
   Shape y(x);
   int64_t s = spatialAxis(op.getLayout());
   for (int64_t i = 0; i < spatial; ++i) {
-    if (op.getKernel()[i] < 1 || op.getStrides()[i] < 1 || op.getDilations()[i] < 1 || op.getPadLow()[i] < 0 || op.getPadHigh()[i] < 0)
+    if (op.getKernel()[i] < 1 || op.getStrides()[i] < 1 || op.getDilations()[i] < 1 || op.getPadLow()[i] < 0 ||
+        op.getPadHigh()[i] < 0)
       return fail("kernel, strides and dilations are positive, padding not negative");
     if (x[s + i] == 0)
       return fail("there is nothing to pool: dimension ", s + i, " has no elements");
@@ -161,7 +165,10 @@ LogicalResult MaxPoolOp::verify() {
   int64_t positions = 1;
   for (int64_t k : getKernel())
     if (llvm::MulOverflow(positions, k, positions) || positions > INT16_MAX)
-      return emitOpError("a window of [") << getKernel() << "] elements is too large: the position of the largest one is a number of 16 bits, at most " << INT16_MAX;
+      return emitOpError("a window of [")
+             << getKernel()
+             << "] elements is too large: the position of the largest one is a number of 16 bits, at most "
+             << INT16_MAX;
   return success();
 }
 LogicalResult AvgPoolOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
@@ -254,7 +261,8 @@ bool BatchNormInferenceOp::isFp32Operand(unsigned i) { return i >= 1; }
 static RankedTensorType keptStatistics(Value x, Value like, ArrayRef<int64_t> axes) {
   return RankedTensorType::get(reducedShape(shapeOf(x), axes, /*keepdims=*/true), elementOf(like));
 }
-/// Checks that the axes are strictly increasing and within the rank, and that scale and bias have the compute type and broadcast to x.
+/// Checks that the axes are strictly increasing and within the rank, and that scale and bias have the compute type
+/// and broadcast to x.
 template <typename OpT>
 static LogicalResult verifyLayerNorm(OpT op) {
   RankedTensorType x = typeOf(op.getX());
@@ -377,7 +385,8 @@ static LogicalResult verifyLoss(Operation *op, Value scores, Value labels, Value
   if (ArrayRef<int64_t>(expected) != l)
     return op->emitOpError("labels should be [") << expected << "], not [" << l << "]";
   if (weights && (shapeOf(weights) != ArrayRef<int64_t>{s[1]} || elementOf(weights) != elementOf(scores)))
-    return op->emitOpError("weights should be ") << s[1] << " of " << elementOf(scores) << ", not " << weights.getType();
+    return op->emitOpError("weights should be ")
+           << s[1] << " of " << elementOf(scores) << ", not " << weights.getType();
   return success();
 }
 LogicalResult NllLossOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,

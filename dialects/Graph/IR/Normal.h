@@ -1,8 +1,9 @@
 //===- Normal.h - the normal numbers of graph.random ------------------------------===//
 //
-// This is Box and Muller's transform (A note on the generation of random normal deviates, 1958) as a fixed sequence of operations that IEEE
-// 754 defines exactly: additions, multiplications, divisions and a square root in f64. It is written once for everything that computes it,
-// the evaluator with numbers and the kernels with code, so that they agree bit for bit. Nobody may contract, reorder or approximate it.
+// This is Box and Muller's transform (A note on the generation of random normal deviates, 1958) as a fixed sequence of
+// operations that IEEE 754 defines exactly: additions, multiplications, divisions and a square root in f64. It is
+// written once for everything that computes it, the evaluator with numbers and the kernels with code, so that they
+// agree bit for bit. Nobody may contract, reorder or approximate it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_GRAPH_IR_NORMAL_H
@@ -34,8 +35,9 @@ typename Ops::Real standardNormal(Ops &o, typename Ops::Word a, typename Ops::Wo
     return sum;
   };
 
-  // ln of a + 1 = m * 2^e with m in [sqrt(1/2), sqrt 2) is e ln 2 + 2 atanh t with t = (m - 1)/(m + 1), t^2 < 0.0295; the
-  // first omitted term is below 2^-55 of the sum. a + 1 is in [1, 2^32]; it is a double, because it may not fit a word.
+  // ln of a + 1 = m * 2^e with m in [sqrt(1/2), sqrt 2) is e ln 2 + 2 atanh t with t = (m - 1)/(m + 1), t^2 <
+  // 0.0295; the first omitted term is below 2^-55 of the sum. a + 1 is in [1, 2^32]; it is a double, because it
+  // may not fit a word.
   Real x = o.plus(o.fromUnsigned(a), o.real(1));
   Real m = o.mantissa(x);
   auto large = o.isOver(m, o.real(std::numbers::sqrt2));

@@ -1,6 +1,7 @@
 //===- Permuted.cpp - ops for tensors whose dimensions come in another order -------===//
 //
-// Each op that is not elementwise answers here IndexingOpInterface::permuted: it changes those of its attributes that name dimensions, or says that it has no such form.
+// Each op that is not elementwise answers here IndexingOpInterface::permuted: it changes those of its attributes that
+// name dimensions, or says that it has no such form.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -36,8 +37,10 @@ static Operation *alongAxis(OpBuilder &b, OpT op, Order order, ValueRange operan
   made.setAxis(placeOf(op.getAxis(), order));
   return made;
 }
-#define ALONG_AXIS(OP) \
-  Operation *OP::permuted(OpBuilder &b, Order order, ValueRange operands) { return alongAxis(b, *this, order, operands); }
+#define ALONG_AXIS(OP)                                                                                                 \
+  Operation *OP::permuted(OpBuilder &b, Order order, ValueRange operands) {                                            \
+    return alongAxis(b, *this, order, operands);                                                                       \
+  }
 ALONG_AXIS(ConcatOp)
 ALONG_AXIS(SoftmaxOp)
 ALONG_AXIS(LogSoftmaxOp)
@@ -46,8 +49,10 @@ ALONG_AXIS(BatchNormGradOp)
 ALONG_AXIS(BatchNormInferenceOp)
 #undef ALONG_AXIS
 /// A group of channels belongs to a sample, which is dimension 0.
-#define OF_SAMPLES(OP) \
-  Operation *OP::permuted(OpBuilder &b, Order order, ValueRange operands) { return order[0] == 0 ? alongAxis(b, *this, order, operands) : nullptr; }
+#define OF_SAMPLES(OP)                                                                                                 \
+  Operation *OP::permuted(OpBuilder &b, Order order, ValueRange operands) {                                            \
+    return order[0] == 0 ? alongAxis(b, *this, order, operands) : nullptr;                                             \
+  }
 OF_SAMPLES(GroupNormOp)
 OF_SAMPLES(GroupNormGradOp)
 #undef OF_SAMPLES
@@ -68,9 +73,9 @@ Operation *LayerNormGradOp::permuted(OpBuilder &b, Order order, ValueRange opera
   return made;
 }
 
-#define REDUCTION(OP) \
-  Operation *OP::permuted(OpBuilder &b, Order order, ValueRange operands) { \
-    return OP::create(b, getLoc(), operands[0], placesOf(getAxes(), order), getKeepdims()); \
+#define REDUCTION(OP)                                                                                                  \
+  Operation *OP::permuted(OpBuilder &b, Order order, ValueRange operands) {                                            \
+    return OP::create(b, getLoc(), operands[0], placesOf(getAxes(), order), getKeepdims());                            \
   }
 REDUCTION(ReduceSumOp)
 REDUCTION(ReduceMeanOp)
@@ -123,14 +128,21 @@ static Operation *resized(OpBuilder &b, OpT op, Order order, ValueRange operands
   made.setOffsets(reordered(op.getOffsets(), order));
   return made;
 }
-Operation *ResizeOp::permuted(OpBuilder &b, Order order, ValueRange operands) { return resized(b, *this, order, operands); }
-Operation *ResizeGradOp::permuted(OpBuilder &b, Order order, ValueRange operands) { return resized(b, *this, order, operands); }
+Operation *ResizeOp::permuted(OpBuilder &b, Order order, ValueRange operands) {
+  return resized(b, *this, order, operands);
+}
+Operation *ResizeGradOp::permuted(OpBuilder &b, Order order, ValueRange operands) {
+  return resized(b, *this, order, operands);
+}
 
-Operation *BarrierOp::permuted(OpBuilder &b, Order order, ValueRange operands) { return rebuildPermuted(b, *this, order, operands); }
+Operation *BarrierOp::permuted(OpBuilder &b, Order order, ValueRange operands) {
+  return rebuildPermuted(b, *this, order, operands);
+}
 Operation *BroadcastOp::permuted(OpBuilder &b, Order order, ValueRange operands) {
   return typeOf(getX()).getRank() == int64_t(order.size()) ? rebuildPermuted(b, *this, order, operands) : nullptr;
 }
-/// Dimension i of the result was dimension order[i], which is dimension permutation[order[i]] of the operand; that has another place now.
+/// Dimension i of the result was dimension order[i], which is dimension permutation[order[i]] of the operand; that has
+/// another place now.
 Operation *TransposeOp::permuted(OpBuilder &b, Order order, ValueRange operands) {
   TransposeOp made = rebuild(b, *this, order, operands);
   made.setPermutation(llvm::map_to_vector(order, [&](int64_t dim) { return placeOf(getPermutation()[dim], order); }));
@@ -159,8 +171,10 @@ static Operation *inLayout(OpBuilder &b, OpT op, Order order, ValueRange operand
   made.setLayout(*layout);
   return made;
 }
-#define IN_LAYOUT(OP) \
-  Operation *OP::permuted(OpBuilder &b, Order order, ValueRange operands) { return inLayout(b, *this, order, operands); }
+#define IN_LAYOUT(OP)                                                                                                  \
+  Operation *OP::permuted(OpBuilder &b, Order order, ValueRange operands) {                                            \
+    return inLayout(b, *this, order, operands);                                                                        \
+  }
 IN_LAYOUT(MaxPoolOp)
 IN_LAYOUT(MaxPoolGradOp)
 IN_LAYOUT(AvgPoolOp)
@@ -178,7 +192,7 @@ Operation *ConvWeightGradOp::permuted(OpBuilder &b, Order order, ValueRange oper
 
 //===-- Ops that have no such form -------------------------------------------------------===//
 
-#define FIXED(OP) \
+#define FIXED(OP)                                                                                                      \
   Operation *OP::permuted(OpBuilder &, Order, ValueRange) { return nullptr; }
 FIXED(ReshapeOp)
 FIXED(GatherOp)

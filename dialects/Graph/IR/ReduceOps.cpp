@@ -4,19 +4,19 @@
 using namespace mlir;
 using namespace mpc::graph;
 
-#define REDUCTION(OP)                                                                                              \
-  LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,                    \
-                                     SmallVectorImpl<Type> &types) {                                               \
-    RankedTensorType x = typeOf(adaptor.getX());                                                                   \
-    types.push_back(x.clone(reducedShape(x.getShape(), adaptor.getAxes(), adaptor.getKeepdims())));               \
-    return success();                                                                                              \
-  }                                                                                                                \
-  LogicalResult OP::verify() {                                                                                     \
-    return verifyAxes(getAxes(), typeOf(getX()).getRank(), [&] { return emitOpError(); });                         \
-  }                                                                                                                \
-  OpFoldResult OP::fold(FoldAdaptor) {                                                                             \
-    bool isIdentity = getAxes().empty() && getX().getType() == getType() && !std::is_same_v<OP, ReduceL2Op>;        \
-    return isIdentity ? OpFoldResult(getX()) : OpFoldResult();                                                     \
+#define REDUCTION(OP)                                                                                                  \
+  LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,                          \
+                                     SmallVectorImpl<Type> &types) {                                                   \
+    RankedTensorType x = typeOf(adaptor.getX());                                                                       \
+    types.push_back(x.clone(reducedShape(x.getShape(), adaptor.getAxes(), adaptor.getKeepdims())));                    \
+    return success();                                                                                                  \
+  }                                                                                                                    \
+  LogicalResult OP::verify() {                                                                                         \
+    return verifyAxes(getAxes(), typeOf(getX()).getRank(), [&] { return emitOpError(); });                             \
+  }                                                                                                                    \
+  OpFoldResult OP::fold(FoldAdaptor) {                                                                                 \
+    bool isIdentity = getAxes().empty() && getX().getType() == getType() && !std::is_same_v<OP, ReduceL2Op>;           \
+    return isIdentity ? OpFoldResult(getX()) : OpFoldResult();                                                         \
   }
 REDUCTION(ReduceSumOp)
 REDUCTION(ReduceMeanOp)

@@ -18,9 +18,11 @@ RankedTensorType ScanOp::stackType(int64_t trips, Type slice) {
 }
 
 /// The body gets its arguments, and the caller fills it.
-void ScanOp::build(OpBuilder &builder, OperationState &state, int64_t trips, bool reverse, ValueRange inits, ValueRange invariants, ValueRange stacked, TypeRange stacks) {
+void ScanOp::build(OpBuilder &builder, OperationState &state, int64_t trips, bool reverse, ValueRange inits,
+                   ValueRange invariants, ValueRange stacked, TypeRange stacks) {
   OpBuilder::InsertionGuard guard(builder);
-  build(builder, state, inits.getTypes(), stacks, builder.getI64IntegerAttr(trips), reverse ? builder.getUnitAttr() : UnitAttr(), inits, invariants, stacked);
+  build(builder, state, inits.getTypes(), stacks, builder.getI64IntegerAttr(trips),
+        reverse ? builder.getUnitAttr() : UnitAttr(), inits, invariants, stacked);
   Block &body = state.regions.front()->emplaceBlock();
   for (ValueRange values : {inits, invariants})
     for (Value v : values)
@@ -35,7 +37,8 @@ static LogicalResult verifyStack(ScanOp op, StringRef what, unsigned number, Typ
   auto tensor = cast<RankedTensorType>(type);
   if (tensor.getRank() > 0 && tensor.getDimSize(0) == int64_t(op.getTrips()))
     return success();
-  return op.emitOpError() << what << " " << number << " has type " << type << ", whose first dimension is not the number of iterations, " << op.getTrips();
+  return op.emitOpError() << what << " " << number << " has type " << type
+                          << ", whose first dimension is not the number of iterations, " << op.getTrips();
 }
 
 LogicalResult ScanOp::verify() {
@@ -53,17 +56,20 @@ LogicalResult ScanOp::verify() {
 /// Whether an op has effects beyond its operands and results, or may have them.
 static bool reachesOut(Operation *op) {
   std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
-  return !effects || !llvm::all_of(*effects, [](const MemoryEffects::EffectInstance &effect) { return bool(effect.getValue()); });
+  return !effects ||
+         !llvm::all_of(*effects, [](const MemoryEffects::EffectInstance &effect) { return bool(effect.getValue()); });
 }
 
 LogicalResult ScanOp::verifyRegions() {
   Block &block = getBlock();
   if (block.getNumArguments() != getNumOperands())
-    return emitOpError("has ") << getNumOperands() << " operands, but its body has " << block.getNumArguments() << " arguments";
+    return emitOpError("has ") << getNumOperands() << " operands, but its body has " << block.getNumArguments()
+                               << " arguments";
   for (auto [i, argument] : llvm::enumerate(block.getArguments())) {
     Type operand = getOperand(i).getType(), wanted = isStacked(i) ? sliceType(operand) : operand;
     if (argument.getType() != wanted)
-      return emitOpError("argument ") << i << " of its body has type " << argument.getType() << " instead of " << wanted;
+      return emitOpError("argument ") << i << " of its body has type " << argument.getType() << " instead of "
+                                      << wanted;
   }
   auto yield = dyn_cast<ScanYieldOp>(block.getTerminator());
   if (!yield)
@@ -77,8 +83,12 @@ LogicalResult ScanOp::verifyRegions() {
   }
   for (Operation &op : block)
     if (isa<ScanOp>(op) || reachesOut(&op)) {
-      InFlightDiagnostic error = op.emitOpError(isa<ScanOp>(op) ? "stands in the body of another scan" : "has effects, and stands in the body of a graph.scan");
-      error.attachNote() << "hint: " << (isa<ScanOp>(op) ? "repeat its body explicitly" : "pass what it reads or writes in and out of the scan");
+      InFlightDiagnostic error =
+          op.emitOpError(isa<ScanOp>(op) ? "stands in the body of another scan"
+                                         : "has effects, and stands in the body of a graph.scan");
+      error.attachNote() << "hint: "
+                         << (isa<ScanOp>(op) ? "repeat its body explicitly"
+                                             : "pass what it reads or writes in and out of the scan");
       return error;
     }
   return success();
@@ -86,11 +96,13 @@ LogicalResult ScanOp::verifyRegions() {
 
 //===-- Indices ----------------------------------------------------------------===//
 
-/// This maps each value of the body that depends on an operand to the dimension that follows a given dimension of the operand, or to nullopt if some elements depend on
-/// other indices as well. Values that do not depend on the operand are absent.
+/// This maps each value of the body that depends on an operand to the dimension that follows a given dimension of
+/// the operand, or to nullopt if some elements depend on other indices as well. Values that do not depend on the
+/// operand are absent.
 using FollowedDims = DenseMap<Value, std::optional<int64_t>>;
 
-/// Notes that `v` depends on the operand through `dim`; returns whether that is news. Two ways through different dimensions follow neither.
+/// Notes that `v` depends on the operand through `dim`; returns whether that is news. Two ways through different
+/// dimensions follow neither.
 static bool note(FollowedDims &dims, Value v, std::optional<int64_t> dim) {
   auto [known, isNew] = dims.try_emplace(v, dim);
   if (isNew || known->second == dim || !known->second)

@@ -1,7 +1,8 @@
 //===- ScanPatterns.cpp - the canonical form of a scan ---------------------------===//
 //
-// A scan in canonical form has two iterations or more; everything that it carries changes and is needed, everything that it reads is used, and its body computes nothing
-// that is the same in each iteration (but for what is cheaper to repeat than to store).
+// A scan in canonical form has two iterations or more; everything that it carries changes and is needed, everything
+// that it reads is used, and its body computes nothing that is the same in each iteration (but for what is cheaper to
+// repeat than to store).
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
@@ -15,11 +16,14 @@ using namespace mpc::graph;
 
 namespace {
 
-/// A pattern for scans without effects. Where the dispatches of a body have places in the arena, these are the places that the scan's operands and results have, so the scan stays as it is.
+/// A pattern for scans without effects. Where the dispatches of a body have places in the arena, these are the places
+/// that the scan's operands and results have, so the scan stays as it is.
 struct ScanPattern : OpRewritePattern<ScanOp> {
   using OpRewritePattern::OpRewritePattern;
   virtual LogicalResult canonicalize(ScanOp op, PatternRewriter &rewriter) const = 0;
-  LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const final { return isMemoryEffectFree(op) ? canonicalize(op, rewriter) : failure(); }
+  LogicalResult matchAndRewrite(ScanOp op, PatternRewriter &rewriter) const final {
+    return isMemoryEffectFree(op) ? canonicalize(op, rewriter) : failure();
+  }
 };
 
 /// No iterations return what they were given. One iteration needs no scan.
@@ -33,7 +37,8 @@ struct UnrollFew : ScanPattern {
     if (op.getTrips() == 0) {
       llvm::append_range(results, op.getInits());
       for (Value stack : op.getStacks())
-        results.push_back(ConstantOp::create(rewriter, loc, DenseElementsAttr::get(typeOf(stack), ArrayRef<Attribute>())));
+        results.push_back(
+            ConstantOp::create(rewriter, loc, DenseElementsAttr::get(typeOf(stack), ArrayRef<Attribute>())));
       rewriter.replaceOp(op, results);
       return success();
     }
@@ -60,10 +65,11 @@ SmallVector<Group> groupsOf(ScanOp op) {
   return groups;
 }
 
-/// Replaces the scan by one whose operands are in these groups and that has these further invariants, whose arguments come last among the invariants. Dropped arguments have no
-/// users, and dropped results (of carried values that are dropped or become invariants, and of stacks where `keepsStack` is false) have none either.
-/// Returns the new scan.
-ScanOp regroup(ScanOp op, ArrayRef<Group> groups, ArrayRef<bool> keepsStack, PatternRewriter &rewriter, ValueRange further = {}) {
+/// Replaces the scan by one whose operands are in these groups and that has these further invariants, whose arguments
+/// come last among the invariants. Dropped arguments have no users, and dropped results (of carried values that are
+/// dropped or become invariants, and of stacks where `keepsStack` is false) have none either. Returns the new scan.
+ScanOp regroup(ScanOp op, ArrayRef<Group> groups, ArrayRef<bool> keepsStack, PatternRewriter &rewriter,
+               ValueRange further = {}) {
   SmallVector<Value> operands[3];
   for (auto [v, group] : llvm::zip_equal(op.getOperands(), groups))
     if (group != Group::Dropped)
@@ -73,7 +79,8 @@ ScanOp regroup(ScanOp op, ArrayRef<Group> groups, ArrayRef<bool> keepsStack, Pat
   for (auto [v, keep] : llvm::zip_equal(op.getStacks(), keepsStack))
     if (keep)
       stacks.push_back(v.getType());
-  auto made = ScanOp::create(rewriter, op.getLoc(), op.getTrips(), op.getReverse(), operands[0], operands[1], operands[2], stacks);
+  auto made = ScanOp::create(rewriter, op.getLoc(), op.getTrips(), op.getReverse(), operands[0], operands[1],
+                             operands[2], stacks);
   made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
 
   Block &from = op.getBlock(), &to = made.getBlock();
@@ -97,7 +104,8 @@ ScanOp regroup(ScanOp op, ArrayRef<Group> groups, ArrayRef<bool> keepsStack, Pat
   return made;
 }
 
-/// Erases the ops of the body that nothing needs; the rewriter's driver does not look at them again. Returns whether there was one.
+/// Erases the ops of the body that nothing needs; the rewriter's driver does not look at them again. Returns
+/// whether there was one.
 bool eraseDead(ScanOp op, PatternRewriter &rewriter) {
   bool changed = false;
   for (Operation *inner = op.getBlock().getTerminator()->getPrevNode(); inner;) {
@@ -142,7 +150,8 @@ struct StopUnneeded : ScanPattern {
   }
 };
 
-/// A carried value that never changes is an invariant. Invariants, slices and stacks that nothing uses are dropped; the second of two equal ones takes no place.
+/// A carried value that never changes is an invariant. Invariants, slices and stacks that nothing uses are dropped; the
+/// second of two equal ones takes no place.
 struct DropUnused : ScanPattern {
   using ScanPattern::ScanPattern;
   LogicalResult canonicalize(ScanOp op, PatternRewriter &rewriter) const override {
@@ -184,8 +193,9 @@ struct DropUnused : ScanPattern {
   }
 };
 
-/// This pattern moves ops that read invariants alone out of the body, so that they run once, before the scan. An op whose result takes more memory than its operands (a broadcast, a
-/// widening cast) stays. Constants that are one number are not passed in but stand in the body.
+/// This pattern moves ops that read invariants alone out of the body, so that they run once, before the scan. An op
+/// whose result takes more memory than its operands (a broadcast, a widening cast) stays. Constants that are one number
+/// are not passed in but stand in the body.
 struct HoistInvariants : ScanPattern {
   using ScanPattern::ScanPattern;
   LogicalResult canonicalize(ScanOp op, PatternRewriter &rewriter) const override {
@@ -196,9 +206,11 @@ struct HoistInvariants : ScanPattern {
       outside.map(argument, v);
     SmallVector<Value> hoisted, further;
     for (Operation &inner : op.getBlock().without_terminator()) {
-      if (inner.use_empty() || inner.getNumOperands() == 0 || inner.getNumRegions() != 0 || !llvm::all_of(inner.getOperands(), [&](Value v) { return isOutside(v, outside); }) || grows(&inner))
+      if (inner.use_empty() || inner.getNumOperands() == 0 || inner.getNumRegions() != 0 ||
+          !llvm::all_of(inner.getOperands(), [&](Value v) { return isOutside(v, outside); }) || grows(&inner))
         continue;
-      if (llvm::all_of(inner.getOperands(), [](Value v) { return !isa<BlockArgument>(v) && v.getDefiningOp()->getNumOperands() == 0; }))
+      if (llvm::all_of(inner.getOperands(),
+                       [](Value v) { return !isa<BlockArgument>(v) && v.getDefiningOp()->getNumOperands() == 0; }))
         continue; // this is a matter of folding
       for (Value v : inner.getOperands())
         if (!outside.contains(v))
@@ -236,7 +248,8 @@ private:
   static bool sinkSplats(ScanOp op, PatternRewriter &rewriter) {
     bool changed = false;
     for (auto [argument, v] : llvm::zip_equal(op.invariantArguments(), op.getInvariants()))
-      if (auto constant = v.getDefiningOp<ConstantOp>(); constant && isa<SplatElementsAttr>(constant.getValue()) && !argument.use_empty()) {
+      if (auto constant = v.getDefiningOp<ConstantOp>();
+          constant && isa<SplatElementsAttr>(constant.getValue()) && !argument.use_empty()) {
         OpBuilder::InsertionGuard guard(rewriter);
         rewriter.setInsertionPointToStart(&op.getBlock());
         rewriter.replaceAllUsesWith(argument, rewriter.clone(*constant)->getResult(0));

@@ -21,15 +21,19 @@ std::optional<Shape> broadcastShapes(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<i
 /// Returns x with the dimensions `axes` removed, or set to 1 with keepdims.
 Shape reducedShape(llvm::ArrayRef<int64_t> x, llvm::ArrayRef<int64_t> axes, bool keepdims);
 /// Succeeds if the axes are strictly increasing and within the rank; otherwise writes the message to `error`.
-llvm::LogicalResult verifyAxes(llvm::ArrayRef<int64_t> axes, int64_t rank, llvm::function_ref<mlir::InFlightDiagnostic()> error);
-/// Returns how many elements a pooling or convolution output has along one dimension; it is negative when the window does not fit.
+llvm::LogicalResult verifyAxes(llvm::ArrayRef<int64_t> axes, int64_t rank,
+                               llvm::function_ref<mlir::InFlightDiagnostic()> error);
+/// Returns how many elements a pooling or convolution output has along one dimension; it is negative when the
+/// window does not fit.
 int64_t windowCount(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t padLow, int64_t padHigh,
                     bool ceil = false);
-/// These return which dimension of an activation of `rank` dimensions holds the channels, and which is its first spatial dimension.
+/// These return which dimension of an activation of `rank` dimensions holds the channels, and which is its first
+/// spatial dimension.
 int64_t channelAxis(Layout layout, int64_t rank);
 int64_t spatialAxis(Layout layout);
 
-/// Returns whether the op swaps the last two dimensions of a tensor and no others: it transposes each of the tensor's matrices.
+/// Returns whether the op swaps the last two dimensions of a tensor and no others: it transposes each of the
+/// tensor's matrices.
 bool transposesMatrices(mlir::Operation *op);
 
 bool isFloat(mlir::Type element);
@@ -38,12 +42,14 @@ inline bool isFloat(mlir::Value v) { return isFloat(elementOf(v)); }
 bool isLowPrecision(mlir::Type element);
 /// Returns whether the type is f8E4M3FN or f8E5M2.
 bool isFloat8(mlir::Type element);
-/// Rounds to nearest, ties to even; for 8-bit floats, a value beyond the largest finite number becomes that number (as in graph.cast).
+/// Rounds to nearest, ties to even; for 8-bit floats, a value beyond the largest finite number becomes that number
+/// (as in graph.cast).
 llvm::APFloat rounded(llvm::APFloat value, mlir::FloatType type);
 /// Returns the type that arithmetic is carried out in: f32 for floats of 8 and 16 bits, else the type itself.
 mlir::Type computeType(mlir::Type element);
 
-/// Returns the one number that a float constant holds everywhere, looking through reshapes, transposes and broadcasts of the constant.
+/// Returns the one number that a float constant holds everywhere, looking through reshapes, transposes and broadcasts
+/// of the constant.
 std::optional<double> splatNumber(mlir::Value v);
 
 /// Returns `value` as an attribute of the element type, rounded to it; a truncated integer for integers.

@@ -11,7 +11,8 @@ int64_t mpc::graph::bytesOf(Type type) {
 }
 
 bool mpc::graph::sameCells(Type a, Type b) {
-  return cast<RankedTensorType>(a).getNumElements() == cast<RankedTensorType>(b).getNumElements() && bytesOf(a) == bytesOf(b);
+  return cast<RankedTensorType>(a).getNumElements() == cast<RankedTensorType>(b).getNumElements() &&
+         bytesOf(a) == bytesOf(b);
 }
 
 bool mpc::graph::isView(Operation *op) { return op && op->hasTrait<StorageView>(); }

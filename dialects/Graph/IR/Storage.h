@@ -1,6 +1,7 @@
 //===- Storage.h - tensors in memory ----------------------------------------------===//
 //
-// In memory, ops with the trait StorageView (graph.reshape, graph.barrier, train.all_reduce) are views: they cost nothing.
+// In memory, ops with the trait StorageView (graph.reshape, graph.barrier, train.all_reduce) are views:
+// they cost nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_GRAPH_IR_STORAGE_H
@@ -9,23 +10,26 @@
 
 namespace mpc::graph {
 
-/// The alignment in bytes of every tensor that a launch reads or writes: one cache line, one AVX-512 vector. Kernels rely on it.
+/// The alignment in bytes of every tensor that a launch reads or writes: one cache line, one AVX-512 vector.
+/// Kernels rely on it.
 inline constexpr int64_t kTensorAlignment = 64;
 
 /// Returns the bytes of a tensor in memory (an i1 takes a byte).
 int64_t bytesOf(mlir::Type tensor);
-/// Returns whether two tensors have as many elements, of as many bytes: whether one can take the place of the other element by element.
+/// Returns whether two tensors have as many elements, of as many bytes: whether one can take the place of the other
+/// element by element.
 bool sameCells(mlir::Type a, mlir::Type b);
 /// Returns the value whose memory v is a view of, or v itself if it is no view.
 mlir::Value storageOf(mlir::Value v);
 
 /// Returns whether the op is a view of its first operand.
 bool isView(mlir::Operation *op);
-/// Returns whether v lies in memory all the time, as constants and the values of variables do (PermanentStorage). v is no view.
+/// Returns whether v lies in memory all the time, as constants and the values of variables do
+/// (PermanentStorage). v is no view.
 bool isPermanent(mlir::Value v);
 
-/// Appends the ops that use v, directly or through views, in no particular order; the views themselves go to `views`, parents before their children. A barrier that waits for v
-/// is a user.
+/// Appends the ops that use v, directly or through views, in no particular order; the views themselves go to `views`,
+/// parents before their children. A barrier that waits for v is a user.
 void usersThroughViews(mlir::Value v, llvm::SmallVectorImpl<mlir::Operation *> &users,
                        llvm::SmallVectorImpl<mlir::Operation *> *views = nullptr);
 

@@ -28,7 +28,8 @@ LogicalResult IotaOp::verify() { return checkAxis(getLoc(), getAxis(), typeOf(ge
 
 LogicalResult ReshapeOp::verify() {
   if (typeOf(getX()).getNumElements() != typeOf(getY()).getNumElements())
-    return emitOpError("cannot reshape ") << typeOf(getX()).getNumElements() << " elements to [" << shapeOf(getY()) << "]";
+    return emitOpError("cannot reshape ")
+           << typeOf(getX()).getNumElements() << " elements to [" << shapeOf(getY()) << "]";
   return success();
 }
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
@@ -151,7 +152,9 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   types.push_back(first.clone(shape));
   return success();
 }
-OpFoldResult ConcatOp::fold(FoldAdaptor) { return getInputs().size() == 1 ? OpFoldResult(getInputs()[0]) : OpFoldResult(); }
+OpFoldResult ConcatOp::fold(FoldAdaptor) {
+  return getInputs().size() == 1 ? OpFoldResult(getInputs()[0]) : OpFoldResult();
+}
 
 LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
                                         SmallVectorImpl<Type> &types) {
@@ -167,8 +170,8 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
       continue;
     std::optional<int64_t> last = llvm::checkedMulAdd(sizes[i] - 1, strides[i], starts[i]);
     if (!last)
-      return emitOptionalError(loc, "dimension ", i, ": ", sizes[i], " elements from ", starts[i], " in steps of ", strides[i],
-                               " do not lie within ", x.getDimSize(i));
+      return emitOptionalError(loc, "dimension ", i, ": ", sizes[i], " elements from ", starts[i], " in steps of ",
+                               strides[i], " do not lie within ", x.getDimSize(i));
     if (std::min(starts[i], *last) < 0 || std::max(starts[i], *last) >= x.getDimSize(i))
       return emitOptionalError(loc, "dimension ", i, ": elements ", starts[i], " to ", *last, " of ", x.getDimSize(i));
   }
@@ -239,9 +242,10 @@ LogicalResult GatherGradOp::verify() {
   return success();
 }
 
-/// A scale is 0 where all results read one coordinate (ONNX's align_corners, to or from one element). It is never negative, because
-/// that would read the operand backwards, which no mode of ONNX that is supported does.
-static LogicalResult verifyResize(Operation *op, ArrayRef<double> scales, ArrayRef<double> offsets, double nearestBias) {
+/// A scale is 0 where all results read one coordinate (ONNX's align_corners, to or from one element). It is never
+/// negative, because that would read the operand backwards, which no mode of ONNX that is supported does.
+static LogicalResult verifyResize(Operation *op, ArrayRef<double> scales, ArrayRef<double> offsets,
+                                  double nearestBias) {
   RankedTensorType from = typeOf(op->getOperand(0)), to = typeOf(op->getResult(0));
   int64_t rank = from.getRank();
   if (to.getRank() != rank)
@@ -263,5 +267,9 @@ static LogicalResult verifyResize(Operation *op, ArrayRef<double> scales, ArrayR
     return op->emitOpError("result and operand differ in element type");
   return success();
 }
-LogicalResult ResizeOp::verify() { return verifyResize(*this, getScales(), getOffsets(), getNearestBias().convertToDouble()); }
-LogicalResult ResizeGradOp::verify() { return verifyResize(*this, getScales(), getOffsets(), getNearestBias().convertToDouble()); }
+LogicalResult ResizeOp::verify() {
+  return verifyResize(*this, getScales(), getOffsets(), getNearestBias().convertToDouble());
+}
+LogicalResult ResizeGradOp::verify() {
+  return verifyResize(*this, getScales(), getOffsets(), getNearestBias().convertToDouble());
+}

@@ -48,8 +48,8 @@ struct TransposedCopy {
   }
 
   bool fits(const GpuArch &gpu) const { return tileBytes <= gpu.sharedBytesPerBlock; }
-  /// For transposes alone the loops' tiles of 32 x 32 (passes/Lowering/KernelToGpu) are as good, unless elements have one byte: storing single elements is then far from what an access can
-  /// move.
+  /// For transposes alone the loops' tiles of 32 x 32 (passes/Lowering/KernelToGpu) are as good, unless elements have
+  /// one byte: storing single elements is then far from what an access can move.
   bool pays() const { return hasValues || hasOnlyBytes; }
 };
 } // namespace
@@ -60,15 +60,22 @@ static LogicalResult verifyTransposedCopy(DispatchOp dispatch) {
   std::optional<TransposedCopy> copy = TransposedCopy::of(dispatch);
   std::optional<Space> space = Space::of(dispatch);
   if (!copy || dispatch.computesNothing() || !space || space->hasReductions())
-    return fail(dispatch, "states the form transposed_copy, but its results are not values of one shape and transposes of their matrices", hint);
+    return fail(
+        dispatch,
+        "states the form transposed_copy, but its results are not values of one shape and transposes of their matrices",
+        hint);
   TargetAttr target = TargetAttr::of(dispatch);
   if (!target) // mpc-set-target will say it, and then the verifier looks again
     return success();
   const GpuArch *gpu = target.getGpu();
   if (!gpu)
-    return fail(dispatch, "states the form transposed_copy, which is for GPUs, and its module is compiled for the host", hint);
+    return fail(dispatch, "states the form transposed_copy, which is for GPUs, and its module is compiled for the host",
+                hint);
   if (!copy->fits(*gpu))
-    return fail(dispatch, "has transposes whose tiles take " + Twine(copy->tileBytes) + " bytes of shared memory, and a block of " + gpu->name + " has " + Twine(gpu->sharedBytesPerBlock), hint);
+    return fail(dispatch,
+                "has transposes whose tiles take " + Twine(copy->tileBytes) +
+                    " bytes of shared memory, and a block of " + gpu->name + " has " + Twine(gpu->sharedBytesPerBlock),
+                hint);
   return success();
 }
 
@@ -87,13 +94,18 @@ FailureOr<Form> kernel::formOf(DispatchOp dispatch) {
     if (isOfKind(&op, LoopKind::Scatter)) {
       if (yielded.size() == 1 && yielded[0].getDefiningOp() == &op)
         return Form::Scatter;
-      return fail(dispatch, "computes more than a scatter, which is the only result of its dispatch", "compute the rest in a dispatch of its own");
+      return fail(dispatch, "computes more than a scatter, which is the only result of its dispatch",
+                  "compute the rest in a dispatch of its own");
     }
   std::optional<Space> space = Space::of(dispatch);
   if (!space)
-    return fail(dispatch, "has reductions over different dimensions, or results of different sizes, which no one loop nest computes", "compute them in dispatches of their own");
+    return fail(
+        dispatch,
+        "has reductions over different dimensions, or results of different sizes, which no one loop nest computes",
+        "compute them in dispatches of their own");
   if (space->hasReductions()) {
-    bool hasPoints = llvm::any_of(yielded, [&](Value v) { return graph::typeOf(v).getNumElements() == space->points(); });
+    bool hasPoints =
+        llvm::any_of(yielded, [&](Value v) { return graph::typeOf(v).getNumElements() == space->points(); });
     return hasPoints ? Form::Row : Form::Reduction;
   }
   const GpuArch *gpu = gpuOf(dispatch);
@@ -103,9 +115,11 @@ FailureOr<Form> kernel::formOf(DispatchOp dispatch) {
 
 /// Verifies a contraction's body: one product or convolution, of inputs.
 static LogicalResult verifyContraction(DispatchOp dispatch) {
-  auto contractions = llvm::make_filter_range(dispatch.getBody().front(), [](Operation &op) { return isOfKind(&op, LoopKind::Contraction); });
+  auto contractions = llvm::make_filter_range(dispatch.getBody().front(),
+                                              [](Operation &op) { return isOfKind(&op, LoopKind::Contraction); });
   if (!llvm::hasSingleElement(contractions))
-    return dispatch.emitOpError("is a contraction, which computes one matrix product or convolution; its body has ") << std::distance(contractions.begin(), contractions.end());
+    return dispatch.emitOpError("is a contraction, which computes one matrix product or convolution; its body has ")
+           << std::distance(contractions.begin(), contractions.end());
   if (!llvm::all_of((*contractions.begin()).getOperands(), [](Value v) { return isa<BlockArgument>(v); }))
     return dispatch.emitOpError("is a contraction whose product or convolution reads what the body computes");
   return success();
@@ -125,7 +139,8 @@ LogicalResult kernel::verifyForm(DispatchOp dispatch) {
   if (*form == stated || (*form == Form::TransposedCopy && stated == Form::Pointwise))
     return success();
   StringRef name = stringifyForm(*form);
-  return fail(dispatch, "states the form " + stringifyForm(stated) + ", but its body has the form " + name, "write kernel.dispatch " + name);
+  return fail(dispatch, "states the form " + stringifyForm(stated) + ", but its body has the form " + name,
+              "write kernel.dispatch " + name);
 }
 
 FailureOr<DispatchOp> kernel::createLoops(OpBuilder &b, Location loc, StringRef name, ValueRange inputs,

@@ -8,19 +8,21 @@ namespace mpc::kernel {
 /// The side, in elements, of the square tiles in which a `transposed_copy` moves matrices through shared memory.
 inline constexpr int64_t transposedTileSide = 64;
 
-/// Returns the form that the body of a dispatch has on the target of the module around it; the form that the dispatch states is not read. A dispatch whose results are all empty walks over
-/// nothing and is pointwise, unless it has a product. Fails with a located error where no one loop nest computes the body: its reductions are over different dimensions, its results
-/// are of different sizes, or a scatter is not its only result.
+/// Returns the form that the body of a dispatch has on the target of the module around it; the form that the dispatch
+/// states is not read. A dispatch whose results are all empty walks over nothing and is pointwise, unless it has a
+/// product. Fails with a located error where no one loop nest computes the body: its reductions are over different
+/// dimensions, its results are of different sizes, or a scatter is not its only result.
 mlir::FailureOr<Form> formOf(DispatchOp dispatch);
 
-/// Holds the form that a dispatch states against its body, which is valid. Fails with a located error. Where formOf gives a transposed copy, pointwise is right as well: tiles are a
-/// choice.
+/// Holds the form that a dispatch states against its body, which is valid. Fails with a located error. Where formOf
+/// gives a transposed copy, pointwise is right as well: tiles are a choice.
 mlir::LogicalResult verifyForm(DispatchOp dispatch);
 
-/// Creates a loop dispatch of these inputs; `body` makes its ops from the arguments that stand for them and returns its results. The form follows from the body. Fails with a located error
-/// where the dispatch is not valid.
-mlir::FailureOr<DispatchOp> createLoops(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef name, mlir::ValueRange inputs,
-                                        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::ValueRange)> body);
+/// Creates a loop dispatch of these inputs; `body` makes its ops from the arguments that stand for them and returns its
+/// results. The form follows from the body. Fails with a located error where the dispatch is not valid.
+mlir::FailureOr<DispatchOp>
+createLoops(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef name, mlir::ValueRange inputs,
+            llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::ValueRange)> body);
 
 } // namespace mpc::kernel
 #endif

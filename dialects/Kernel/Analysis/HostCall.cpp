@@ -35,8 +35,10 @@ FailureOr<HostCall> HostCall::of(DispatchOp dispatch) {
   OperandRange yielded = body.getTerminator()->getOperands();
   auto stored = llvm::find(yielded, call.value());
   if (stored == yielded.end())
-    return emitErrorWithHint(call.contraction.getLoc(), "on the host, loops read a library's result from memory, and this dispatch does not return it",
-                             "add it to the results of the dispatch, or compute what follows it in another one");
+    return emitErrorWithHint(
+        call.contraction.getLoc(),
+        "on the host, loops read a library's result from memory, and this dispatch does not return it",
+        "add it to the results of the dispatch, or compute what follows it in another one");
   call.result = unsigned(stored - yielded.begin());
   return call;
 }

@@ -6,7 +6,8 @@
 
 namespace mpc::kernel {
 
-/// The part of a contraction that a host library computes in one call: the product or convolution and a bias. Loops compute the rest from the call's result.
+/// The part of a contraction that a host library computes in one call: the product or convolution and a bias. Loops
+/// compute the rest from the call's result.
 struct HostCall {
   ContractionOpInterface contraction;
   graph::AddOp bias;   ///< adds a number for each column; null without one
@@ -28,8 +29,9 @@ struct Bias {
   mlir::Value addend;
 };
 
-/// Returns the bias that a host library can add in its call: the only user of the product adds a tensor all of whose dimensions but the last are 1, and the last dimension is the
-/// contraction's column. Libraries add no bias to f64. Nullopt where there is none.
+/// Returns the bias that a host library can add in its call: the only user of the product adds a tensor all of whose
+/// dimensions but the last are 1, and the last dimension is the contraction's column. Libraries add no bias to f64.
+/// Nullopt where there is none.
 std::optional<Bias> biasOf(ContractionOpInterface contraction);
 
 } // namespace mpc::kernel

@@ -15,7 +15,9 @@ static bool hasColumns(const MatrixProduct &product) {
   const MatrixProduct::Digits &n = product.digits[unsigned(Axis::N)];
   auto extentOf = [&](const MatrixProduct::Term &term) { return product.digits[unsigned(term.axis)][term.digit]; };
   return n.size() == 1 && last.extent == n[0] && last.constant == 0 && last.divisor == 1 &&
-         llvm::all_of(last.terms, [&](const MatrixProduct::Term &term) { return extentOf(term) == 1 || (term.axis == Axis::N && term.coefficient == 1); });
+         llvm::all_of(last.terms, [&](const MatrixProduct::Term &term) {
+           return extentOf(term) == 1 || (term.axis == Axis::N && term.coefficient == 1);
+         });
 }
 
 FailureOr<ProductResults> ProductResults::of(DispatchOp dispatch) {
@@ -29,12 +31,16 @@ FailureOr<ProductResults> ProductResults::of(DispatchOp dispatch) {
     auto sum = v.getDefiningOp<ReduceSumOp>();
     if (!sum && typeOf(v).getNumElements() == typeOf(product).getNumElements())
       results.full.push_back(number);
-    else if (sum && columns && shapeOf(sum.getX()) == shape && llvm::equal(sum.getAxes(), llvm::seq<int64_t>(0, int64_t(shape.size()) - 1)) &&
+    else if (sum && columns && shapeOf(sum.getX()) == shape &&
+             llvm::equal(sum.getAxes(), llvm::seq<int64_t>(0, int64_t(shape.size()) - 1)) &&
              computeType(elementOf(sum.getX())) == computeType(elementOf(product)))
       results.columnSums.push_back({sum, unsigned(number)});
     else
-      return emitErrorWithHint(v.getLoc(), "result " + Twine(number) + " of this launch has neither an element for each element of the product nor is a sum over its rows",
-                               "compute it in a dispatch of its own");
+      return emitErrorWithHint(
+          v.getLoc(),
+          "result " + Twine(number) +
+              " of this launch has neither an element for each element of the product nor is a sum over its rows",
+          "compute it in a dispatch of its own");
   }
   return results;
 }

@@ -12,7 +12,8 @@ struct ColumnSum {
   unsigned result;     ///< the number of the dispatch's result
 };
 
-/// The results of a contraction on a GPU, whose kernels compute what follows the product where its sums are. HostCall.h has the same for the host.
+/// The results of a contraction on a GPU, whose kernels compute what follows the product where its sums are. HostCall.h
+/// has the same for the host.
 struct ProductResults {
   llvm::SmallVector<unsigned> full; ///< the numbers of the results that have an element for each of the product's
   llvm::SmallVector<ColumnSum> columnSums; ///< the other results

@@ -8,7 +8,8 @@ using namespace mpc::kernel;
 static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
 static int64_t countOf(Value v) { return cast<RankedTensorType>(v.getType()).getNumElements(); }
 
-/// Returns for each dimension of a shape with an element for each point whether it lies in a reduced run; nullopt where a dimension lies in several runs.
+/// Returns for each dimension of a shape with an element for each point whether it lies in a reduced run; nullopt where
+/// a dimension lies in several runs.
 static std::optional<SmallVector<bool>> reducedDims(ArrayRef<int64_t> shape, const Space &space) {
   SmallVector<bool> reduced(shape.size(), false);
   ArrayRef<Run> runs = space.runs;
@@ -107,7 +108,8 @@ bool mpc::kernel::isRegular(DispatchOp dispatch) {
   return space && ReadAnalysis(dispatch, *space).isRegular();
 }
 
-/// In a batch a result may take over an input that only its member reads, and that the member has as an input only once.
+/// In a batch a result may take over an input that only its member reads, and that the member has as an
+/// input only once.
 static Reuses reusesInBatch(DispatchOp batch) {
   SmallVector<int> readers(batch.getInputs().size());
   for (DispatchOp member : batch.members())
@@ -139,7 +141,8 @@ Reuses mpc::kernel::reusableInputs(DispatchOp dispatch) {
     bool everyPoint = countOf(result) == space->points();
     for (BlockArgument input : dispatch.getBody().getArguments()) {
       // The thread that writes a row's result may be one of many that read the row's input.
-      bool safe = everyPoint ? reads.of(input) == Reads::Point : reads.of(input) == Reads::Row && !(threadsShareRows && reads.isReadInsideRows(input));
+      bool safe = everyPoint ? reads.of(input) == Reads::Point
+                             : reads.of(input) == Reads::Row && !(threadsShareRows && reads.isReadInsideRows(input));
       if ((safe || reads.of(input) == Reads::Nothing) && graph::sameCells(input.getType(), result.getType()))
         inputs.push_back(input.getArgNumber());
     }

@@ -10,24 +10,29 @@ static SmallVector<unsigned> batchInputs(DispatchOp member) {
 }
 
 static llvm::hash_code hashOf(DispatchOp dispatch) {
-  llvm::hash_code hash = llvm::hash_combine(dispatch.getFormAttr(), dispatch.getScheduleAttr(), llvm::hash_combine_range(dispatch->getOperandTypes()),
+  llvm::hash_code hash = llvm::hash_combine(dispatch.getFormAttr(), dispatch.getScheduleAttr(),
+                                            llvm::hash_combine_range(dispatch->getOperandTypes()),
                                             llvm::hash_combine_range(dispatch->getResultTypes()));
   for (Operation &op : dispatch.getBody().front())
     if (auto member = dyn_cast<DispatchOp>(op))
       hash = llvm::hash_combine(hash, hashOf(member), llvm::hash_combine_range(batchInputs(member)));
     else
-      hash = llvm::hash_combine(hash, OperationEquivalence::computeHash(&op, OperationEquivalence::ignoreHashValue, OperationEquivalence::ignoreHashValue,
+      hash = llvm::hash_combine(hash, OperationEquivalence::computeHash(&op, OperationEquivalence::ignoreHashValue,
+                                                                        OperationEquivalence::ignoreHashValue,
                                                                         OperationEquivalence::IgnoreLocations));
   return hash;
 }
 
 /// The members of a batch have the in-place results of the batch, so those of the batch are compared.
 static bool sameButInPlace(DispatchOp a, DispatchOp b) {
-  if (a.getForm() != b.getForm() || a.getScheduleAttr() != b.getScheduleAttr() || a->getDiscardableAttrDictionary() != b->getDiscardableAttrDictionary() ||
-      !llvm::equal(a->getOperandTypes(), b->getOperandTypes()) || !llvm::equal(a->getResultTypes(), b->getResultTypes()))
+  if (a.getForm() != b.getForm() || a.getScheduleAttr() != b.getScheduleAttr() ||
+      a->getDiscardableAttrDictionary() != b->getDiscardableAttrDictionary() ||
+      !llvm::equal(a->getOperandTypes(), b->getOperandTypes()) ||
+      !llvm::equal(a->getResultTypes(), b->getResultTypes()))
     return false;
   if (!a.isBatch())
-    return OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
+    return OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
+                                                      OperationEquivalence::IgnoreLocations);
   std::vector<DispatchOp> ofA = a.members(), ofB = b.members();
   return ofA.size() == ofB.size() && llvm::all_of(llvm::zip(ofA, ofB), [](auto pair) {
            auto [memberA, memberB] = pair;

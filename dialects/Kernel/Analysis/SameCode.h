@@ -6,10 +6,15 @@
 
 namespace mpc::kernel {
 
-/// Keys of maps: two dispatches are equal if one kernel computes both. Their forms, bodies, types, schedules and in-place results count; names, locations and places in memory do not.
+/// Keys of maps: two dispatches are equal if one kernel computes both. Their forms, bodies, types, schedules and
+/// in-place results count; names, locations and places in memory do not.
 struct SameCode {
-  static DispatchOp getEmptyKey() { return DispatchOp::getFromOpaquePointer(llvm::DenseMapInfo<void *>::getEmptyKey()); }
-  static DispatchOp getTombstoneKey() { return DispatchOp::getFromOpaquePointer(llvm::DenseMapInfo<void *>::getTombstoneKey()); }
+  static DispatchOp getEmptyKey() {
+    return DispatchOp::getFromOpaquePointer(llvm::DenseMapInfo<void *>::getEmptyKey());
+  }
+  static DispatchOp getTombstoneKey() {
+    return DispatchOp::getFromOpaquePointer(llvm::DenseMapInfo<void *>::getTombstoneKey());
+  }
   static unsigned getHashValue(DispatchOp dispatch);
   static bool isEqual(DispatchOp a, DispatchOp b);
 };

@@ -34,7 +34,9 @@ SmallVector<Run> Space::runsOf(ReductionOpInterface reduction) {
   return runs;
 }
 
-bool mpc::kernel::combinesElements(Operation *op) { return isOfKind(op, LoopKind::Reduction) && countOf(op->getOperand(0)) > countOf(op->getResult(0)); }
+bool mpc::kernel::combinesElements(Operation *op) {
+  return isOfKind(op, LoopKind::Reduction) && countOf(op->getOperand(0)) > countOf(op->getResult(0));
+}
 
 std::optional<Space> Space::of(DispatchOp dispatch) {
   Block &body = dispatch.getBody().front();

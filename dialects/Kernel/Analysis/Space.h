@@ -6,15 +6,17 @@
 
 namespace mpc::kernel {
 
-/// Neighbouring dimensions that are all kept or all reduced, as one number of iterations. Dimensions of one index do not count.
+/// Neighbouring dimensions that are all kept or all reduced, as one number of iterations. Dimensions of one
+/// index do not count.
 struct Run {
   int64_t extent;
   bool reduced;
   bool operator==(const Run &other) const { return extent == other.extent && reduced == other.reduced; }
 };
 
-/// The points that the kernel of a loop dispatch walks over, in row-major order. Without a reduction they are the elements of a result. With reductions they are the elements of
-/// their operands, and the points that agree in the kept runs are one *row*.
+/// The points that the kernel of a loop dispatch walks over, in row-major order. Without a reduction they are the
+/// elements of a result. With reductions they are the elements of their operands, and the points that agree in the kept
+/// runs are one *row*.
 struct Space {
   llvm::SmallVector<Run> runs;
 
@@ -27,8 +29,9 @@ struct Space {
   /// Returns the runs of a reduction's operand.
   static llvm::SmallVector<Run> runsOf(ReductionOpInterface reduction);
 
-  /// Returns the space of a dispatch in which all reductions have the same runs, and each result that is not empty has an element for each point or for each row; else nullopt. A dispatch
-  /// that scatters has no space. Empty results need no point.
+  /// Returns the space of a dispatch in which all reductions have the same runs, and each result that is not empty
+  /// has an element for each point or for each row; else nullopt. A dispatch that scatters has no space. Empty
+  /// results need no point.
   static std::optional<Space> of(DispatchOp dispatch);
 };
 

@@ -90,7 +90,8 @@ Attribute ContractionAttr::parse(AsmParser &parser, Type) {
   StringRef word;
   SmallVector<int64_t> extents;
   SMLoc start = parser.getCurrentLocation();
-  if (parser.parseLess() || parser.parseKeyword(&word) || parser.parseDimensionList(extents, /*allowDynamic=*/false, /*withTrailingX=*/false))
+  if (parser.parseLess() || parser.parseKeyword(&word) ||
+      parser.parseDimensionList(extents, /*allowDynamic=*/false, /*withTrailingX=*/false))
     return {};
   stream << word << ' ' << llvm::interleaved(extents, "x");
   while (succeeded(parser.parseOptionalKeyword(&word))) {
@@ -103,7 +104,8 @@ Attribute ContractionAttr::parse(AsmParser &parser, Type) {
     return {};
   std::optional<Contraction> schedule = Contraction::parse(text);
   if (!schedule) {
-    parser.emitError(start) << "'" << text << "' is no schedule of a contraction; write a mainloop (" << llvm::interleaved(llvm::map_range(allMainloops, nameOf), ", ")
+    parser.emitError(start) << "'" << text << "' is no schedule of a contraction; write a mainloop ("
+                            << llvm::interleaved(llvm::map_range(allMainloops, nameOf), ", ")
                             << "), its tile and fields, as in <wgmma 128x256x64 stages=4 splits=2>";
     return {};
   }

@@ -20,10 +20,10 @@ llvm::StringRef nameOf(Mainloop mainloop);
 /// `#kernel.contraction`, in reports and in tuning files: "wgmma 128x256x64 stages=4 splits=2 cluster_m=2".
 struct Contraction {
   Mainloop mainloop = Mainloop::Simt;
-  int64_t m = 0, n = 0, k = 0; ///< the tile of a block: m x n of C, and the slice of k that it adds at a time
-  int64_t stages = 0;          ///< slices of k in shared memory
-  int64_t pingPong = 0;        ///< 1 where two warpgroups multiply tiles of their own in turns
-  int64_t splits = 1;          ///< the parts into which k is split; separate blocks sum each part
+  int64_t m = 0, n = 0, k = 0;        ///< the tile of a block: m x n of C, and the slice of k that it adds at a time
+  int64_t stages = 0;                 ///< slices of k in shared memory
+  int64_t pingPong = 0;               ///< 1 where two warpgroups multiply tiles of their own in turns
+  int64_t splits = 1;                 ///< the parts into which k is split; separate blocks sum each part
   int64_t clusterM = 1, clusterN = 1; ///< the blocks of a cluster along each axis, which share operands
 
   bool operator==(const Contraction &) const = default;

@@ -9,7 +9,8 @@ using namespace mpc::kernel;
 LogicalResult BarrierOp::verify() {
   if (getId() > 15)
     return emitOpError("has id 0 to 15, not ") << int32_t(getId());
-  if (std::optional<uint32_t> threads = getThreads(); threads && (*threads < 32 || *threads > 1024 || *threads % 32 != 0))
+  if (std::optional<uint32_t> threads = getThreads();
+      threads && (*threads < 32 || *threads > 1024 || *threads % 32 != 0))
     return emitOpError("counts 32 to 1024 threads, a multiple of 32, not ") << int32_t(*threads);
   return success();
 }

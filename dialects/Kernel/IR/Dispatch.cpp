@@ -11,7 +11,8 @@
 using namespace mlir;
 using namespace mpc::kernel;
 
-void DispatchOp::build(OpBuilder &builder, OperationState &state, TypeRange results, Form form, StringRef name, ValueRange inputs) {
+void DispatchOp::build(OpBuilder &builder, OperationState &state, TypeRange results, Form form, StringRef name,
+                       ValueRange inputs) {
   state.addTypes(results);
   state.addOperands(inputs);
   state.getOrAddProperties<Properties>().setForm(FormAttr::get(builder.getContext(), form));
@@ -21,8 +22,11 @@ void DispatchOp::build(OpBuilder &builder, OperationState &state, TypeRange resu
 
 //===-- Effects ----------------------------------------------------------------------------===//
 
-/// The results of a member are part of its batch, which yields those of every member, so members count as placed from the start.
-static bool hasPlaces(DispatchOp dispatch) { return dispatch.getArgs() || isa_and_nonnull<DispatchOp>(dispatch->getParentOp()); }
+/// The results of a member are part of its batch, which yields those of every member, so members count as
+/// placed from the start.
+static bool hasPlaces(DispatchOp dispatch) {
+  return dispatch.getArgs() || isa_and_nonnull<DispatchOp>(dispatch->getParentOp());
+}
 
 void DispatchOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   if (!hasPlaces(*this))
@@ -33,26 +37,34 @@ void DispatchOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effe
     effects.emplace_back(MemoryEffects::Write::get(), result, ArenaResource::get());
 }
 
-Speculation::Speculatability DispatchOp::getSpeculatability() { return hasPlaces(*this) ? Speculation::NotSpeculatable : Speculation::Speculatable; }
+Speculation::Speculatability DispatchOp::getSpeculatability() {
+  return hasPlaces(*this) ? Speculation::NotSpeculatable : Speculation::Speculatable;
+}
 
 LogicalResult mpc::kernel::verifyNotPlanned(ModuleOp module, StringRef pass) {
   if (!PlanAttr::of(module))
     return success();
-  return emitErrorWithHint(module.getLoc(), "the memory of this module is planned (" + PlanAttr::name + "), so its dispatches keep their order", "run " + pass + " before mpc-plan-arena");
+  return emitErrorWithHint(module.getLoc(),
+                           "the memory of this module is planned (" + PlanAttr::name +
+                               "), so its dispatches keep their order",
+                           "run " + pass + " before mpc-plan-arena");
 }
 
 //===-- Verifiers --------------------------------------------------------------------------===//
 
-/// The loops that follow a product in its launch, and the library that computes it, write no buffer that the launch reads.
+/// The loops that follow a product in its launch, and the library that computes it, write no buffer that
+/// the launch reads.
 LogicalResult DispatchOp::verifyContraction() {
   if (!isContraction())
     return getSchedule() ? emitOpError("has the schedule of a contraction, but is a loop dispatch") : success();
   if (getMayReuse() || getInPlace())
-    return emitOpError("is a contraction, whose results have buffers of their own, and has ") << (getInPlace() ? "in_place" : "may_reuse");
+    return emitOpError("is a contraction, whose results have buffers of their own, and has ")
+           << (getInPlace() ? "in_place" : "may_reuse");
   return success();
 }
 
-/// Verifies that results share buffers only with inputs that the kernel has read when it writes them. This needs a valid body.
+/// Verifies that results share buffers only with inputs that the kernel has read when it writes them. This
+/// needs a valid body.
 LogicalResult DispatchOp::verifyReuse() {
   if (!getMayReuse() && !getInPlace())
     return success();
@@ -65,7 +77,8 @@ LogicalResult DispatchOp::verifyReuse() {
       inputs.push_back(input);
     for (int64_t input : inputs)
       if (!llvm::is_contained(reusable, input))
-        return emitOpError("lets result ") << number << " take over the buffer of input " << input << ", of which the kernel may read elements that it has overwritten";
+        return emitOpError("lets result ") << number << " take over the buffer of input " << input
+                                           << ", of which the kernel may read elements that it has overwritten";
   }
   return success();
 }
@@ -84,7 +97,8 @@ LogicalResult DispatchOp::verifyPlaces() {
     for (auto [result, inputs] : llvm::zip_equal(getResults(), reuses->getAsRange<DenseI64ArrayAttr>()))
       for (int64_t input : inputs.asArrayRef())
         if (!graph::sameCells(getInputs()[input].getType(), result.getType()))
-          return emitOpError("may_reuse lets result ") << result.getResultNumber() << " take over the buffer of input " << input << ", whose elements are others in number or size";
+          return emitOpError("may_reuse lets result ") << result.getResultNumber() << " take over the buffer of input "
+                                                       << input << ", whose elements are others in number or size";
   }
   if (auto places = getInPlace()) {
     if (places->size() != getNumResults())
@@ -95,15 +109,20 @@ LogicalResult DispatchOp::verifyPlaces() {
       if (input >= 0 && llvm::count(*places, input) > 1)
         return emitOpError("in_place lets two results share the buffer of input ") << input;
       if (input >= 0 && !graph::sameCells(getInputs()[input].getType(), result.getType()))
-        return emitOpError("in_place lets result ") << result.getResultNumber() << " share the buffer of input " << input << ", whose elements are others in number or size";
+        return emitOpError("in_place lets result ") << result.getResultNumber() << " share the buffer of input "
+                                                    << input << ", whose elements are others in number or size";
       if (input >= 0 && readsTwice(*this, graph::storageOf(getInputs()[input])))
-        return emitOpError("in_place lets result ") << result.getResultNumber() << " share the buffer of input " << input << ", which another input lies in too";
-      if (input >= 0 && getArgs() && getArgs()->size() == getNumOperands() + getNumResults() && (*getArgs())[input] != (*getArgs())[getInputs().size() + result.getResultNumber()])
-        return emitOpError("in_place lets result ") << result.getResultNumber() << " share the buffer of input " << input << ", which args place elsewhere";
+        return emitOpError("in_place lets result ") << result.getResultNumber() << " share the buffer of input "
+                                                    << input << ", which another input lies in too";
+      if (input >= 0 && getArgs() && getArgs()->size() == getNumOperands() + getNumResults() &&
+          (*getArgs())[input] != (*getArgs())[getInputs().size() + result.getResultNumber()])
+        return emitOpError("in_place lets result ")
+               << result.getResultNumber() << " share the buffer of input " << input << ", which args place elsewhere";
     }
   }
   if (getArgs() && getArgs()->size() != getNumOperands() + getNumResults())
-    return emitOpError("args has ") << getArgs()->size() << " entries for " << getNumOperands() + getNumResults() << " inputs and results";
+    return emitOpError("args has ") << getArgs()->size() << " entries for " << getNumOperands() + getNumResults()
+                                    << " inputs and results";
   if (getArgs() && llvm::any_of(*getArgs(), [](int64_t offset) { return offset < 0; }))
     return emitOpError("args are offsets in the arena, none of them negative");
   if (getArgSteps() && (!getArgs() || getArgSteps()->size() != getArgs()->size()))
@@ -132,20 +151,22 @@ LogicalResult DispatchOp::verifyLaunches() {
   return success();
 }
 
-LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   if (!getLaunches())
     return success();
   for (auto launch : getLaunches()->getAsRange<LaunchAttr>()) {
-    auto function = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, launch.getKernel());
+    auto function = symbolTable.lookupNearestSymbolFrom<FunctionOpInterface>(*this, launch.getKernel());
     if (!function)
       return emitOpError("launches ") << launch.getKernel() << ", which is no function";
     if (!gpuOf(*this))
       continue;
     if (launch.getArgs().size() != function.getNumArguments())
-      return emitOpError("launches ") << launch.getKernel() << " with " << launch.getArgs().size() << " of its " << function.getNumArguments() << " arguments";
+      return emitOpError("launches ") << launch.getKernel() << " with " << launch.getArgs().size() << " of its "
+                                      << function.getNumArguments() << " arguments";
     EntryAttr entry = EntryAttr::of(function);
     if (entry && launch.getGrid()[0] % entry.getCluster() != 0)
-      return emitOpError("launches ") << launch.getKernel() << " with " << launch.getGrid()[0] << " blocks, which are no clusters of " << entry.getCluster();
+      return emitOpError("launches ") << launch.getKernel() << " with " << launch.getGrid()[0]
+                                      << " blocks, which are no clusters of " << entry.getCluster();
   }
   return success();
 }
@@ -160,22 +181,27 @@ LogicalResult DispatchOp::verifyBatch() {
       return op.emitOpError("is in a batch, which has dispatches that are loops");
     if (!llvm::all_of(member.getInputs(), [](Value v) { return isa<BlockArgument>(v); }))
       return member.emitOpError("reads another member of its batch");
-    if (member.getArgs() || member.getArgSteps() || member.getMayReuse() || member.getInPlace() || member.getScratchBytes() || member.getScratchOffset())
-      return member.emitOpError("is a member of a batch, whose memory is planned as a whole, and has places of its own");
+    if (member.getArgs() || member.getArgSteps() || member.getMayReuse() || member.getInPlace() ||
+        member.getScratchBytes() || member.getScratchOffset())
+      return member.emitOpError(
+          "is a member of a batch, whose memory is planned as a whole, and has places of its own");
     llvm::append_range(results, member.getResults());
   }
   if (block.getTerminator()->getOperands() != ValueRange(results))
     return emitOpError("is a batch, which yields all results of its members in order");
   for (auto [r, input] : llvm::enumerate(inPlaceInputs()))
     if (auto [member, own] = memberOf(r); input >= 0 && member.inPlaceInput(own) < 0)
-      return emitOpError("in_place lets result ") << r << " share the buffer of input " << input << ", which the member that computes it does not read";
+      return emitOpError("in_place lets result ")
+             << r << " share the buffer of input " << input << ", which the member that computes it does not read";
   return success();
 }
 
 LogicalResult DispatchOp::verify() {
   Block &block = getBody().front();
   if ((*this)->hasAttr("library"))
-    return emitErrorWithHint([&] { return emitOpError(); }, "has the attribute 'library', which dispatches no longer have", "state the form before the name: kernel.dispatch contraction");
+    return emitErrorWithHint([&] { return emitOpError(); },
+                             "has the attribute 'library', which dispatches no longer have",
+                             "state the form before the name: kernel.dispatch contraction");
   if (block.getArgumentTypes() != getInputs().getTypes())
     return emitOpError("block arguments differ from the inputs");
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
@@ -210,7 +236,8 @@ bool DispatchOp::computesNothing() {
 }
 
 bool DispatchOp::mayReuse(unsigned result, unsigned input) {
-  return getMayReuse() && llvm::is_contained(cast<DenseI64ArrayAttr>((*getMayReuse())[result]).asArrayRef(), int64_t(input));
+  return getMayReuse() &&
+         llvm::is_contained(cast<DenseI64ArrayAttr>((*getMayReuse())[result]).asArrayRef(), int64_t(input));
 }
 
 std::pair<DispatchOp, unsigned> DispatchOp::memberOf(unsigned result) {

@@ -9,14 +9,13 @@ static int64_t bytesOf(Swizzle swizzle) { return swizzle == Swizzle::None ? 0 : 
 
 LogicalResult TensorMapAttr::verify(llvm::function_ref<InFlightDiagnostic()> error, unsigned, Type element,
                                     ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides, ArrayRef<int64_t> box,
-                                    ArrayRef<int64_t> steps, Swizzle swizzle, int64_t pixels,
-                                    ArrayRef<int64_t> lower, ArrayRef<int64_t> upper) {
+                                    ArrayRef<int64_t> steps, Swizzle swizzle, int64_t pixels, ArrayRef<int64_t> lower,
+                                    ArrayRef<int64_t> upper) {
   size_t rank = sizes.size(), spatial = rank < 2 ? 0 : rank - 2;
   if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0)
     return error() << "a tensor map has elements of whole bytes, not " << element;
   if (rank < 1 || rank > 5 || strides.size() != rank - 1 || steps.size() != rank)
-    return error() << "a tensor map of " << rank
-                   << " dimensions (1 to 5) has one stride less and as many steps";
+    return error() << "a tensor map of " << rank << " dimensions (1 to 5) has one stride less and as many steps";
   if (llvm::any_of(strides, [](int64_t stride) { return stride % 16 != 0; }))
     return error() << "a tensor map's strides are multiples of 16 bytes";
   if (steps[0] != 1 || llvm::any_of(steps, [](int64_t step) { return step < 1 || step > 8; }))
@@ -30,8 +29,7 @@ LogicalResult TensorMapAttr::verify(llvm::function_ref<InFlightDiagnostic()> err
     return error() << "a tensor map's box has 1 to 256 elements a dimension, and at most 1024 pixels";
   int64_t inner = box[0] * element.getIntOrFloatBitWidth() / 8;
   if (inner % 16 != 0 || (swizzle != Swizzle::None && inner != bytesOf(swizzle)))
-    return error() << "rows of a box of " << inner << " bytes do not go with swizzle "
-                   << stringifySwizzle(swizzle);
+    return error() << "rows of a box of " << inner << " bytes do not go with swizzle " << stringifySwizzle(swizzle);
   return success();
 }
 
@@ -57,7 +55,9 @@ static TensorMapAttr mapOf(Operation *op, uint32_t map) {
   return entry && map < entry.getMaps().size() ? entry.getMaps()[map] : TensorMapAttr();
 }
 
-static LogicalResult hasNoMap(Operation *op, uint32_t map) { return op->emitOpError("names tensor map ") << map << ", which the kernel does not have"; }
+static LogicalResult hasNoMap(Operation *op, uint32_t map) {
+  return op->emitOpError("names tensor map ") << map << ", which the kernel does not have";
+}
 
 static LogicalResult verifyMap(Operation *op, uint32_t map, size_t coordinates, size_t offsets, bool load) {
   TensorMapAttr about = mapOf(op, map);
@@ -75,9 +75,7 @@ LogicalResult TensorPrefetchOp::verify() { return mapOf(*this, getMap()) ? succe
 LogicalResult TensorLoadOp::verify() {
   return verifyMap(*this, getMap(), getCoordinates().size(), getOffsets().size(), /*load=*/true);
 }
-LogicalResult TensorStoreOp::verify() {
-  return verifyMap(*this, getMap(), getCoordinates().size(), 0, /*load=*/false);
-}
+LogicalResult TensorStoreOp::verify() { return verifyMap(*this, getMap(), getCoordinates().size(), 0, /*load=*/false); }
 
 LogicalResult WgmmaOp::verify() {
   size_t n = getD().size() * 2;
@@ -85,12 +83,11 @@ LogicalResult WgmmaOp::verify() {
   if (getElement() == MmaType::TF32)
     return emitOpError("is of f16, bf16, e4m3 or e5m2");
   if (typeOfB() != getElement() && (!isFloat8() || isHalf(typeOfB()) || typeOfB() == MmaType::TF32))
-    return emitOpError("multiplies ") << stringifyMmaType(getElement()) << " by "
-                                      << stringifyMmaType(typeOfB()) << "; only e4m3 and e5m2 go together";
+    return emitOpError("multiplies ") << stringifyMmaType(getElement()) << " by " << stringifyMmaType(typeOfB())
+                                      << "; only e4m3 and e5m2 go together";
   for (auto [name, layout] : {std::pair("A", getALayout()), std::pair("B", getBLayout())})
     if (isFloat8() && layout.getTransposed())
-      return emitOpError("reads ") << name
-                                   << " transposed; 8-bit floats must have k contiguous in shared memory";
+      return emitOpError("reads ") << name << " transposed; 8-bit floats must have k contiguous in shared memory";
   if (n == 0 || n > 256 || n % 8 != 0 || (!getC().empty() && getD().size() != getC().size()))
     return emitOpError("gives n / 2 sums, n a multiple of 8 up to 256, and takes as many or none; there are ")
            << getD().size() << " and " << getC().size();

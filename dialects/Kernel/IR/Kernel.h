@@ -40,17 +40,20 @@ llvm::SmallVector<mlir::ModuleOp> kernelModules(mlir::ModuleOp module);
 
 /// Whether the op is a GPU kernel (DeviceOps.td).
 inline bool isDeviceKernel(mlir::Operation *op) { return bool(EntryAttr::of(op)); }
-/// The attribute that has the bytes of dynamic shared memory that a launch of a lowered kernel must ask for: an i64. Kernels without it need none.
+/// The attribute that has the bytes of dynamic shared memory that a launch of a lowered kernel must ask for: an i64.
+/// Kernels without it need none.
 inline constexpr llvm::StringLiteral kDynamicSharedAttr = "kernel.dynamic_shared";
 
-/// The attribute that has the offset of a tensor in the arena, in bytes: an i64 on variables, constants, train.all_reduce, and arguments and results of entries.
+/// The attribute that has the offset of a tensor in the arena, in bytes: an i64 on variables, constants,
+/// train.all_reduce, and arguments and results of entries.
 inline constexpr llvm::StringLiteral kOffsetAttr = "kernel.offset";
 
-/// Returns the memory plan of a module. Fails with a located error where it has none, or where a variable, an argument, a result or a dispatch has no place: whoever has the plan
-/// may read the places without asking again.
+/// Returns the memory plan of a module. Fails with a located error where it has none, or where a variable, an argument,
+/// a result or a dispatch has no place: whoever has the plan may read the places without asking again.
 mlir::FailureOr<PlanAttr> verifyPlanned(mlir::ModuleOp module);
 
-/// Fails with a located error where the memory of the module is planned. Passes that move or make dispatches call it first.
+/// Fails with a located error where the memory of the module is planned. Passes that move or make
+/// dispatches call it first.
 mlir::LogicalResult verifyNotPlanned(mlir::ModuleOp module, llvm::StringRef pass);
 } // namespace mpc::kernel
 #endif

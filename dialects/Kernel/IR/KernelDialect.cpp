@@ -1,10 +1,10 @@
 //===- KernelDialect.cpp - the kernel dialect and its attributes --------------------------===//
 #include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Support/Diagnostics.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "dialects/Support/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -13,7 +13,8 @@ using namespace mpc::kernel;
 
 static FailureOr<SmallVector<TensorMapAttr>> parseTensorMaps(AsmParser &parser) {
   SmallVector<TensorMapAttr> maps;
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] { return parser.parseAttribute(maps.emplace_back()); }))
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     [&] { return parser.parseAttribute(maps.emplace_back()); }))
     return failure();
   return maps;
 }
@@ -34,7 +35,8 @@ static ParseResult parseForm(OpAsmParser &parser, FormAttr &form) {
     SmallVector<StringRef> names;
     for (uint32_t i = 0; i <= getMaxEnumValForForm(); ++i)
       names.push_back(stringifyForm(Form(i)));
-    return parser.emitError(place, "a dispatch states its form before its name, one of ") << llvm::join(names, ", ") << " (what had 'library' is a contraction)";
+    return parser.emitError(place, "a dispatch states its form before its name, one of ")
+           << llvm::join(names, ", ") << " (what had 'library' is a contraction)";
   }
   form = FormAttr::get(parser.getContext(), *known);
   return success();
@@ -83,17 +85,22 @@ const mpc::GpuArch *mpc::kernel::gpuOf(Operation *op) {
 const mpc::GpuArch *mpc::kernel::requireGpu(ModuleOp kernels) {
   const GpuArch *gpu = gpuOf(kernels);
   if (!gpu)
-    (void)emitErrorWithHint(kernels.getLoc(), "these kernels are for no GPU: their module has no " + TargetAttr::name + ", or that of the host", "set one first, as mpc-set-target=name=sm_80 does");
+    (void)emitErrorWithHint(kernels.getLoc(),
+                            "these kernels are for no GPU: their module has no " + TargetAttr::name +
+                                ", or that of the host",
+                            "set one first, as mpc-set-target=name=sm_80 does");
   return gpu;
 }
 
 SmallVector<ModuleOp> mpc::kernel::kernelModules(ModuleOp module) {
-  return llvm::filter_to_vector(module.getOps<ModuleOp>(), [](ModuleOp nested) { return nested->hasAttr(TargetAttr::name); });
+  return llvm::filter_to_vector(module.getOps<ModuleOp>(),
+                                [](ModuleOp nested) { return nested->hasAttr(TargetAttr::name); });
 }
 
 //===-- How kernels are launched -----------------------------------------------------------===//
 
-LogicalResult LaunchAttr::verify(function_ref<InFlightDiagnostic()> emitError, SymbolRefAttr, ArrayRef<int64_t> grid, int64_t grain, ArrayRef<int64_t> args) {
+LogicalResult LaunchAttr::verify(function_ref<InFlightDiagnostic()> emitError, SymbolRefAttr, ArrayRef<int64_t> grid,
+                                 int64_t grain, ArrayRef<int64_t> args) {
   if (grid.empty() || grid.size() > 3 || llvm::any_of(grid, [](int64_t extent) { return extent < 0; }))
     return emitError() << "the grid has one to three extents, none of them negative";
   if (grain < 1 || llvm::any_of(args, [](int64_t position) { return position < -1; }))
@@ -109,7 +116,8 @@ LaunchAttr LaunchAttr::of(Operation *kernel, int64_t blocks, int64_t grain, Arra
 }
 
 // A block has at most 1024 threads, a multiprocessor at most 32 blocks, and a cluster at most 16 blocks on any GPU.
-LogicalResult EntryAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t threads, int64_t resident, int64_t cluster, int64_t minBlocks, ArrayRef<TensorMapAttr>) {
+LogicalResult EntryAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t threads, int64_t resident,
+                                int64_t cluster, int64_t minBlocks, ArrayRef<TensorMapAttr>) {
   if (threads < 32 || threads > 1024 || threads % 32 != 0)
     return emitError() << "a block has 32 to 1024 threads, a multiple of 32, not " << threads;
   for (auto [name, blocks] : {std::pair("resident", resident), std::pair("min_blocks", minBlocks)})

@@ -12,26 +12,27 @@ namespace mpc {
 /// Source: CUDA C++ Programming Guide 12.8, "Technical Specifications per Compute Capability" (table 30); PTX
 /// ISA 8.7 for instructions.
 struct GpuArch {
-  llvm::StringRef name;       ///< "sm_80": LLVM's CPU, ptxas's -arch, the name of the target
-  int compute;                ///< 80
+  llvm::StringRef name; ///< "sm_80": LLVM's CPU, ptxas's -arch, the name of the target
+  int compute;          ///< 80
   /// 70 for PTX ISA 7.0: the first that has what kernels use of this architecture, so that old drivers take it too.
   int ptxVersion;
   // The next numbers are those of the largest common part: P100, V100, T4, A100, RTX 3090, RTX 4090, H100
   // SXM. Only estimates use them. Source: NVIDIA's architecture whitepapers.
   int multiprocessors;
-  int clockMHz;               ///< boost
-  int globalGBs;              ///< bandwidth of memory, 10^9 bytes a second
+  int clockMHz;  ///< boost
+  int globalGBs; ///< bandwidth of memory, 10^9 bytes a second
   int l2MiB;
-  int fmaPerClock;            ///< f32 multiply-adds of a multiprocessor
-  int mmaPerClock;            ///< multiply-adds of its tensor cores for 16-bit types with f32 sums; 0 where it has none
-  int sharedBytesPerBlock;    ///< including the opt-in above 48 KB
+  int fmaPerClock;         ///< f32 multiply-adds of a multiprocessor
+  int mmaPerClock;         ///< multiply-adds of its tensor cores for 16-bit types with f32 sums; 0 where it has none
+  int sharedBytesPerBlock; ///< including the opt-in above 48 KB
   int sharedBytesPerSm;
   int threadsPerSm;
   int blocksPerSm;
   int registersPerSm = 65536; ///< 32 bits each
   int registersPerThread = 255;
-  int epilogueOps = 8;        ///< the most elementwise ops behind a product in its launch: their operands take registers, most of which the sums already hold. (A host library adds a bias at
-                              ///< most, dialects/Kernel/Analysis/HostCall.h.)
+  int epilogueOps =
+      8; ///< the most elementwise ops behind a product in its launch: their operands take registers, most of which the
+         ///< sums already hold. (A host library adds a bias at most, dialects/Kernel/Analysis/HostCall.h.)
   // Instructions
   bool hasLoadMatrix = false; ///< kernel.load_matrix
   bool hasMmaF16K8 = false;   ///< kernel.mma f16 8
@@ -39,15 +40,16 @@ struct GpuArch {
   bool hasCopyAsync = false;  ///< kernel.copy_async and its commit and wait
   /// kernel.encode_f8 and decode_f8 as instructions (sm_89 only from PTX ISA 8.1 on, which its row does not ask for).
   bool hasFloat8 = false;
-  bool hasWgmma = false;      ///< wgmma, TMA, mbarrier transactions, clusters
-  bool ptxasKnows = true;     ///< ptxas 13 has dropped architectures older than sm_75; drivers up to R580 compile their PTX
+  bool hasWgmma = false;  ///< wgmma, TMA, mbarrier transactions, clusters
+  bool ptxasKnows = true; ///< ptxas 13 has dropped architectures older than sm_75; drivers up to R580 compile their PTX
 };
 
 /// All known architectures, oldest first.
 llvm::ArrayRef<GpuArch> gpuArchs();
 /// Null when there is none of this name.
 const GpuArch *findGpuArch(llvm::StringRef name);
-/// The name of the oldest architecture of which a fact holds, for messages: "sm_90a" for &GpuArch::hasWgmma. All later ones have it too.
+/// The name of the oldest architecture of which a fact holds, for messages: "sm_90a" for &GpuArch::hasWgmma. All later
+/// ones have it too.
 llvm::StringRef firstGpuArchWith(bool GpuArch::*fact);
 /// "sm_60, sm_70, ...", for messages.
 std::string gpuArchNames();

@@ -30,8 +30,8 @@ void train::boundIndices(NamedAttrList &argument, MLIRContext *context, int64_t 
   argument.set(kIndicesBelowAttr, Builder(context).getI64IntegerAttr(extent));
 }
 
-void train::boundPart(NamedAttrList &argument, MLIRContext *context, ArrayRef<int64_t> from,
-                      ArrayRef<int64_t> to, function_ref<void(NamedAttrList &)> bound) {
+void train::boundPart(NamedAttrList &argument, MLIRContext *context, ArrayRef<int64_t> from, ArrayRef<int64_t> to,
+                      function_ref<void(NamedAttrList &)> bound) {
   Builder b(context);
   NamedAttrList part;
   part.set("from", b.getDenseI64ArrayAttr(from));

@@ -6,7 +6,8 @@
 
 namespace mpc::train {
 
-/// This i64 attribute of an argument with kLabelsBelowAttr is the one label outside the bound that is allowed, because the loss ignores it.
+/// This i64 attribute of an argument with kLabelsBelowAttr is the one label outside the bound that is allowed, because
+/// the loss ignores it.
 inline constexpr llvm::StringLiteral kLabelsIgnoreAttr = "train.labels_ignore";
 
 /// This dictionary {name, shape, axis[, assumed]} on an argument that holds labels describes the output whose classes
@@ -16,8 +17,9 @@ inline constexpr llvm::StringLiteral kLabelsOfAttr = "train.labels_of";
 /// This i64 attribute n of an argument says that its values are in [-n, n), because they are indices of n elements.
 inline constexpr llvm::StringLiteral kIndicesBelowAttr = "train.indices_below";
 
-/// These dictionaries on an argument describe the parts of it that hold labels and indices. `from` and `to` are i64 arrays and
-/// give the part [from, to) of a sample, without the batch's dimension; the other entries are the attributes above for that part.
+/// These dictionaries on an argument describe the parts of it that hold labels and indices. `from` and `to` are i64
+/// arrays and give the part [from, to) of a sample, without the batch's dimension; the other entries are the attributes
+/// above for that part.
 inline constexpr llvm::StringLiteral kPartsAttr = "train.parts";
 
 /// Declares in an argument's attributes that its values are labels in [0, classes), or `ignored`.

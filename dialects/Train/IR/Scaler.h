@@ -13,10 +13,12 @@ enum class ScalerKind {
   Dynamic,   ///< the scale grows and shrinks as that of torch.amp.GradScaler
   Calibrate, ///< the scale is picked once, from the gradients of the first updates
 };
-inline constexpr ScalerKind allScalerKinds[] = {ScalerKind::None, ScalerKind::Static, ScalerKind::Dynamic, ScalerKind::Calibrate};
+inline constexpr ScalerKind allScalerKinds[] = {ScalerKind::None, ScalerKind::Static, ScalerKind::Dynamic,
+                                                ScalerKind::Calibrate};
 llvm::StringRef nameOf(ScalerKind kind);
 
-/// These options of a loss scaler are what `#train.scaler` holds, which verifies them. Those that the kind does not have keep their defaults.
+/// These options of a loss scaler are what `#train.scaler` holds, which verifies them. Those that the kind does not
+/// have keep their defaults.
 struct Scaler {
   /// Makes a scaler with the defaults of its kind.
   explicit Scaler(ScalerKind kind);

@@ -17,8 +17,8 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include "dialects/Train/IR/TrainEnums.h.inc"
 #include "dialects/Train/IR/TrainDialect.h.inc"
+#include "dialects/Train/IR/TrainEnums.h.inc"
 
 namespace mpc::optimizers {
 struct Optimizer;
@@ -43,13 +43,16 @@ inline constexpr llvm::StringLiteral kNameAttr = "train.name";
 inline constexpr llvm::StringLiteral kBatchedAttr = "train.batched";
 inline constexpr llvm::StringLiteral kFixedAttr = "train.fixed";
 inline constexpr llvm::StringLiteral kLabelsBelowAttr = "train.labels_below";
-/// This attribute of an entry's argument or of a variable says that its type is the stored one, whose dimension i is logical dimension permutation[i].
+/// This attribute of an entry's argument or of a variable says that its type is the stored one, whose dimension i is
+/// logical dimension permutation[i].
 inline constexpr llvm::StringLiteral kPermutationAttr = "train.permutation";
 inline constexpr llvm::StringLiteral kRoleAttr = "train.role";
 
 inline constexpr llvm::StringLiteral kOfAttr = "train.of";
-/// These attributes of a graph.batch_norm name the variables with the running statistics that the norm has in evaluation.
-inline constexpr llvm::StringLiteral kRunningMeanAttr = "train.running_mean", kRunningVarianceAttr = "train.running_variance";
+/// These attributes of a graph.batch_norm name the variables with the running statistics that the norm
+/// has in evaluation.
+inline constexpr llvm::StringLiteral kRunningMeanAttr = "train.running_mean",
+                                     kRunningVarianceAttr = "train.running_variance";
 /// This attribute of the module is an array of {name, kind, logits, labels}, one for each metric that `eval` measures.
 inline constexpr llvm::StringLiteral kMetricsAttr = "train.metrics";
 /// The trace form of step `main` is `main.trace`.
@@ -58,9 +61,11 @@ inline constexpr llvm::StringLiteral kTraceSuffix = ".trace";
 /// Returns the variable that a symbol names, or null.
 VariableOp lookupVariable(mlir::Operation *from, mlir::FlatSymbolRefAttr name);
 VariableOp lookupVariable(mlir::Operation *from, llvm::StringRef name);
-/// Returns the variable of this name, and makes it behind the module's last variable if there is none. `of` and `step` may be null.
+/// Returns the variable of this name, and makes it behind the module's last variable if there is none. `of` and
+/// `step` may be null.
 VariableOp getOrCreateVariable(mlir::Operation *from, const llvm::Twine &name, Role role, mlir::RankedTensorType type,
-                               mlir::Attribute init, mlir::FlatSymbolRefAttr of = {}, mlir::FlatSymbolRefAttr step = {});
+                               mlir::Attribute init, mlir::FlatSymbolRefAttr of = {},
+                               mlir::FlatSymbolRefAttr step = {});
 /// Returns the scalar `@"<step>/<suffix>"`, which is state of the step itself, and makes it if there is none.
 VariableOp getOrCreateScalar(StepOp step, llvm::StringRef suffix, Role role, mlir::Type element, double init);
 mlir::Value readVariable(mlir::OpBuilder &b, mlir::Location loc, VariableOp variable);

@@ -1,6 +1,7 @@
 //===- TrainAttrs.cpp - optimizers, loss scalers and parameter groups as attributes -----===//
 //
-// Each attribute is made by `fromNumbers`, whether its text comes from MLIR or from the user's command line, and checked by `verify`.
+// Each attribute is made by `fromNumbers`, whether its text comes from MLIR or from the user's command line, and
+// checked by `verify`.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Support/Attributes.h"
@@ -61,12 +62,16 @@ static std::string describeRange(const Hyperparameter &h) {
   return text;
 }
 
-static LogicalResult rejectValue(EmitError emitError, const optimizers::Optimizer &rule, const Hyperparameter &h, StringRef value) {
-  return emitErrorWithHint(emitError, "optimizer " + rule.name + ": '" + h.name + "' is " + value + ", which does not lie in " + describeRange(h),
+static LogicalResult rejectValue(EmitError emitError, const optimizers::Optimizer &rule, const Hyperparameter &h,
+                                 StringRef value) {
+  return emitErrorWithHint(emitError,
+                           "optimizer " + rule.name + ": '" + h.name + "' is " + value + ", which does not lie in " +
+                               describeRange(h),
                            h.name + " is the " + h.doc + "; default " + describe(h.defaultValue));
 }
 
-OptimizerAttr OptimizerAttr::fromNumbers(EmitError emitError, MLIRContext *context, StringRef name, ArrayRef<NamedNumber> numbers) {
+OptimizerAttr OptimizerAttr::fromNumbers(EmitError emitError, MLIRContext *context, StringRef name,
+                                         ArrayRef<NamedNumber> numbers) {
   auto fail = [&](const Twine &message) {
     (void)emitErrorWithHint(emitError, message, "the optimizers are " + optimizers::describeOptimizers());
     return OptimizerAttr();
@@ -127,7 +132,8 @@ struct ScalerOption {
     return std::visit([&](auto member) { return std::optional<double>(scaler.*member); }, member);
   }
   void write(Scaler &scaler, double number) const {
-    if (auto *count = std::get_if<int64_t Scaler::*>(&member)) // 0, which no count may be, stands for what is not a whole number
+    if (auto *count =
+            std::get_if<int64_t Scaler::*>(&member)) // 0, which no count may be, stands for what is not a whole number
       scaler.**count = number == std::floor(number) && std::fabs(number) < 1e15 ? int64_t(number) : 0;
     else if (auto *bound = std::get_if<std::optional<double> Scaler::*>(&member))
       scaler.**bound = number;
@@ -137,17 +143,14 @@ struct ScalerOption {
 };
 } // namespace
 
-static constexpr unsigned ofDynamic = 1u << unsigned(ScalerKind::Dynamic), ofCalibrate = 1u << unsigned(ScalerKind::Calibrate),
-                          ofBoth = ofDynamic | ofCalibrate, ofAll = ofBoth | 1u << unsigned(ScalerKind::Static);
+static constexpr unsigned ofDynamic = 1u << unsigned(ScalerKind::Dynamic),
+                          ofCalibrate = 1u << unsigned(ScalerKind::Calibrate), ofBoth = ofDynamic | ofCalibrate,
+                          ofAll = ofBoth | 1u << unsigned(ScalerKind::Static);
 static constexpr ScalerOption scalerOptions[] = {
-    {"init_scale", &Scaler::initScale, ofAll},
-    {"growth_factor", &Scaler::growthFactor, ofDynamic},
-    {"backoff_factor", &Scaler::backoffFactor, ofBoth},
-    {"growth_interval", &Scaler::growthInterval, ofDynamic},
-    {"min_scale", &Scaler::minScale, ofBoth},
-    {"max_scale", &Scaler::maxScale, ofBoth},
-    {"hysteresis", &Scaler::hysteresis, ofDynamic},
-    {"steps", &Scaler::steps, ofCalibrate},
+    {"init_scale", &Scaler::initScale, ofAll},          {"growth_factor", &Scaler::growthFactor, ofDynamic},
+    {"backoff_factor", &Scaler::backoffFactor, ofBoth}, {"growth_interval", &Scaler::growthInterval, ofDynamic},
+    {"min_scale", &Scaler::minScale, ofBoth},           {"max_scale", &Scaler::maxScale, ofBoth},
+    {"hysteresis", &Scaler::hysteresis, ofDynamic},     {"steps", &Scaler::steps, ofCalibrate},
     {"headroom", &Scaler::headroom, ofCalibrate},
 };
 
@@ -157,7 +160,8 @@ StringRef train::nameOf(ScalerKind kind) {
 }
 
 Scaler::Scaler(ScalerKind kind) : kind(kind) {
-  // 1024 is the usual static scale: it is below what overflows in practice and above what vanishes. An overflow lowers it.
+  // 1024 is the usual static scale: it is below what overflows in practice and above what vanishes. An
+  // overflow lowers it.
   if (calibrates())
     initScale = 1024;
 }
@@ -173,14 +177,16 @@ llvm::hash_code train::hash_value(const Scaler &scaler) {
 static std::string describeScalers() {
   std::string text;
   for (ScalerKind kind : ArrayRef(allScalerKinds).drop_front()) {
-    auto options = llvm::make_filter_range(scalerOptions, [&](const ScalerOption &option) { return option.isOf(kind); });
+    auto options =
+        llvm::make_filter_range(scalerOptions, [&](const ScalerOption &option) { return option.isOf(kind); });
     auto names = llvm::map_range(options, [](const ScalerOption &option) { return StringRef(option.name); });
     text += ((text.empty() ? "" : "; ") + nameOf(kind) + " takes " + llvm::join(names, ", ")).str();
   }
   return text;
 }
 
-ScalerAttr ScalerAttr::fromNumbers(EmitError emitError, MLIRContext *context, StringRef kind, ArrayRef<NamedNumber> numbers) {
+ScalerAttr ScalerAttr::fromNumbers(EmitError emitError, MLIRContext *context, StringRef kind,
+                                   ArrayRef<NamedNumber> numbers) {
   auto fail = [&](const Twine &message, const Twine &hint) {
     (void)emitErrorWithHint(emitError, "loss scaler: " + message, hint);
     return ScalerAttr();
@@ -192,7 +198,8 @@ ScalerAttr ScalerAttr::fromNumbers(EmitError emitError, MLIRContext *context, St
   for (const NamedNumber &given : numbers) {
     if (!given.second || !std::isfinite(*given.second))
       return fail("'" + given.first + "' is not a finite number", "write " + given.first + "=NUMBER");
-    auto option = llvm::find_if(scalerOptions, [&](const ScalerOption &o) { return o.isOf(*known) && o.name == given.first; });
+    auto option =
+        llvm::find_if(scalerOptions, [&](const ScalerOption &o) { return o.isOf(*known) && o.name == given.first; });
     if (option == std::end(scalerOptions))
       return fail("'" + given.first + "' is no option of kind " + kind, describeScalers());
     option->write(scaler, *given.second);
@@ -201,14 +208,18 @@ ScalerAttr ScalerAttr::fromNumbers(EmitError emitError, MLIRContext *context, St
 }
 
 LogicalResult ScalerAttr::verify(EmitError emitError, Scaler options) {
-  auto fail = [&](const Twine &message, const Twine &hint) { return emitErrorWithHint(emitError, "loss scaler: " + message, hint); };
+  auto fail = [&](const Twine &message, const Twine &hint) {
+    return emitErrorWithHint(emitError, "loss scaler: " + message, hint);
+  };
   // The inverse of a scale unscales the gradients, so both must be normal fp32 numbers.
   for (double scale : {options.initScale, options.minScale.value_or(1), options.maxScale.value_or(1)})
     if (!(scale > 0 && std::isnormal(float(scale)) && std::isnormal(float(1 / scale))))
-      return fail("a scale must be a positive fp32 number whose inverse is one, too", "65536 is the usual initial scale, 1024 a usual static one");
+      return fail("a scale must be a positive fp32 number whose inverse is one, too",
+                  "65536 is the usual initial scale, 1024 a usual static one");
   if (!(options.growthFactor > 1) || !(options.backoffFactor > 0 && options.backoffFactor < 1))
     return fail("growth_factor must exceed 1, backoff_factor lie between 0 and 1", "the defaults are 2 and 0.5");
-  if (options.growthInterval < 1 || options.growthInterval > INT32_MAX || options.hysteresis < 1 || options.hysteresis > INT32_MAX)
+  if (options.growthInterval < 1 || options.growthInterval > INT32_MAX || options.hysteresis < 1 ||
+      options.hysteresis > INT32_MAX)
     return fail("growth_interval and hysteresis are positive 32-bit integers", "the defaults are 2000 and 1");
   if (options.steps < 1 || options.steps > INT32_MAX || !(options.headroom >= 1 && options.headroom <= 65504))
     return fail("steps is a positive 32-bit integer, headroom lies between 1 and 65504", "the defaults are 100 and 4");
@@ -237,12 +248,14 @@ void ScalerAttr::print(AsmPrinter &printer) const {
 
 //===-- Parameter groups ----------------------------------------------------------===//
 
-GroupAttr GroupAttr::fromNumbers(EmitError emitError, MLIRContext *context, StringRef match, ArrayRef<NamedNumber> numbers) {
+GroupAttr GroupAttr::fromNumbers(EmitError emitError, MLIRContext *context, StringRef match,
+                                 ArrayRef<NamedNumber> numbers) {
   Builder b(context);
   FloatAttr lr = b.getF64FloatAttr(1), weightDecay;
   for (auto [key, number] : numbers) {
     if ((key != "lr" && key != "weight_decay") || !number)
-      return (void)emitErrorWithHint(emitError, "'" + key + "' of a parameter group is not a known number", "a group sets lr (a factor) and weight_decay"),
+      return (void)emitErrorWithHint(emitError, "'" + key + "' of a parameter group is not a known number",
+                                     "a group sets lr (a factor) and weight_decay"),
              GroupAttr();
     (key == "lr" ? lr : weightDecay) = b.getF64FloatAttr(*number);
   }
@@ -252,7 +265,8 @@ GroupAttr GroupAttr::fromNumbers(EmitError emitError, MLIRContext *context, Stri
 LogicalResult GroupAttr::verify(EmitError emitError, StringRef match, FloatAttr lr, FloatAttr weightDecay) {
   for (auto [key, number] : {std::pair("lr", lr), std::pair("weight_decay", weightDecay)})
     if (number && !(std::isfinite(number.getValueAsDouble()) && number.getValueAsDouble() >= 0))
-      return emitErrorWithHint(emitError, "parameter group '" + match + "': cannot set '" + key + "' so", "a group sets lr (a factor) and weight_decay, not negative");
+      return emitErrorWithHint(emitError, "parameter group '" + match + "': cannot set '" + key + "' so",
+                               "a group sets lr (a factor) and weight_decay, not negative");
   return compilePattern(emitError, match);
 }
 

@@ -1,9 +1,9 @@
 #include "dialects/Train/IR/VariableTable.h"
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/DialectImplementation.h"
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Interfaces/FunctionImplementation.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -41,7 +41,8 @@ RankedTensorType VariableOp::getLogicalType() {
 LogicalResult VariableOp::verify() {
   if (auto permutation = (*this)->getAttrOfType<DenseI64ArrayAttr>(kPermutationAttr))
     if (int64_t(permutation.size()) != getTensorType().getRank() || !isPermutationVector(permutation.asArrayRef()))
-      return emitOpError("stores ") << getType() << " by " << permutation << ", which is no permutation of its dimensions";
+      return emitOpError("stores ") << getType() << " by " << permutation
+                                    << ", which is no permutation of its dimensions";
   Attribute init = getInit();
   if (auto elements = dyn_cast<ElementsAttr>(init)) {
     if (elements.getType() != getLogicalType())
@@ -86,7 +87,8 @@ static LogicalResult verifyUse(Operation *op, SymbolTableCollection &tables, Fla
   if (!variable)
     return op->emitOpError("no variable ") << name;
   if (variable.getType() != type) {
-    InFlightDiagnostic diagnostic = op->emitOpError("uses ") << name << " as " << type << ", but it is " << variable.getType();
+    InFlightDiagnostic diagnostic = op->emitOpError("uses ")
+                                    << name << " as " << type << ", but it is " << variable.getType();
     diagnostic.attachNote(variable.getLoc()) << "variable is here";
     return diagnostic;
   }
@@ -131,11 +133,13 @@ ParseResult StepOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildType = [](Builder &b, ArrayRef<Type> inputs, ArrayRef<Type> results, function_interface_impl::VariadicFlag,
                       std::string &) { return b.getFunctionType(inputs, results); };
   SMLoc where = parser.getCurrentLocation();
-  if (function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildType,
+  if (function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
+                                               getFunctionTypeAttrName(result.name), buildType,
                                                getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name)))
     return failure();
   // An attribute of another type than the op declares would be dropped in silence otherwise.
-  return verifyInherentAttrs(result.name, result.attributes, [&] { return parser.emitError(where) << "'" << result.name.getStringRef() << "' op "; });
+  return verifyInherentAttrs(result.name, result.attributes,
+                             [&] { return parser.emitError(where) << "'" << result.name.getStringRef() << "' op "; });
 }
 void StepOp::print(OpAsmPrinter &printer) {
   function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),

@@ -7,8 +7,9 @@
 
 namespace mpc::train {
 
-/// The table finds and makes variables in constant time, for passes that look at every parameter; train::lookupVariable searches the
-/// module each time. While a table lives, no variable may be erased, and the table does not know variables that are made without it.
+/// The table finds and makes variables in constant time, for passes that look at every parameter; train::lookupVariable
+/// searches the module each time. While a table lives, no variable may be erased, and the table does not know variables
+/// that are made without it.
 class VariableTable {
 public:
   /// Collects the variables of the module around `from`.
@@ -21,8 +22,8 @@ public:
                          mlir::FlatSymbolRefAttr of = {}, mlir::FlatSymbolRefAttr step = {});
   /// Returns the state that `step` keeps for a parameter, and makes it if there is none:
   /// `@"<parameter>/<suffix>"`, or `@"<parameter>/<step>/<suffix>"` when another step already has the first.
-  VariableOp getOrCreateState(StepOp step, VariableOp parameter, llvm::StringRef suffix, Role role, mlir::RankedTensorType type,
-                              mlir::Attribute init);
+  VariableOp getOrCreateState(StepOp step, VariableOp parameter, llvm::StringRef suffix, Role role,
+                              mlir::RankedTensorType type, mlir::Attribute init);
   /// Returns the scalar `@"<step>/<suffix>"`, which is state of the step itself, and makes it if there is none.
   VariableOp getOrCreateScalar(StepOp step, llvm::StringRef suffix, Role role, mlir::Type element, double init);
 

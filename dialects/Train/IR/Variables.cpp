@@ -23,8 +23,8 @@ VariableTable::VariableTable(Operation *from) : module(dyn_cast<ModuleOp>(from))
   }
 }
 
-VariableOp VariableTable::getOrCreate(const Twine &name, Role role, RankedTensorType type, Attribute init, FlatSymbolRefAttr of,
-                                      FlatSymbolRefAttr step) {
+VariableOp VariableTable::getOrCreate(const Twine &name, Role role, RankedTensorType type, Attribute init,
+                                      FlatSymbolRefAttr of, FlatSymbolRefAttr step) {
   OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
   StringAttr symbol = b.getStringAttr(name);
   if (VariableOp existing = variables.lookup(symbol))
@@ -36,24 +36,25 @@ VariableOp VariableTable::getOrCreate(const Twine &name, Role role, RankedTensor
   return variables[symbol] = made;
 }
 
-VariableOp VariableTable::getOrCreateState(StepOp step, VariableOp parameter, StringRef suffix, Role role, RankedTensorType type,
-                                           Attribute init) {
+VariableOp VariableTable::getOrCreateState(StepOp step, VariableOp parameter, StringRef suffix, Role role,
+                                           RankedTensorType type, Attribute init) {
   auto owner = FlatSymbolRefAttr::get(step.getContext(), stateOwner(step));
   std::string name = (parameter.getSymName() + "/" + suffix).str();
-  if (VariableOp existing = lookup(FlatSymbolRefAttr::get(step.getContext(), name)); existing && existing.getStepAttr() != owner)
+  if (VariableOp existing = lookup(FlatSymbolRefAttr::get(step.getContext(), name));
+      existing && existing.getStepAttr() != owner)
     name = (parameter.getSymName() + "/" + owner.getValue() + "/" + suffix).str();
   return getOrCreate(name, role, type, init, FlatSymbolRefAttr::get(parameter.getSymNameAttr()), owner);
 }
 
-VariableOp mpc::train::getOrCreateVariable(Operation *from, const Twine &name, Role role, RankedTensorType type, Attribute init,
-                                           FlatSymbolRefAttr of, FlatSymbolRefAttr step) {
+VariableOp mpc::train::getOrCreateVariable(Operation *from, const Twine &name, Role role, RankedTensorType type,
+                                           Attribute init, FlatSymbolRefAttr of, FlatSymbolRefAttr step) {
   return VariableTable(from).getOrCreate(name, role, type, init, of, step);
 }
 
 VariableOp VariableTable::getOrCreateScalar(StepOp step, StringRef suffix, Role role, Type element, double init) {
   StringRef owner = stateOwner(step);
-  return getOrCreate(owner + "/" + suffix, role, RankedTensorType::get({}, element), FillAttr::get(step.getContext(), init), {},
-                     FlatSymbolRefAttr::get(step.getContext(), owner));
+  return getOrCreate(owner + "/" + suffix, role, RankedTensorType::get({}, element),
+                     FillAttr::get(step.getContext(), init), {}, FlatSymbolRefAttr::get(step.getContext(), owner));
 }
 
 VariableOp mpc::train::getOrCreateScalar(StepOp step, StringRef suffix, Role role, Type element, double init) {

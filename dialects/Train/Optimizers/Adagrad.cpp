@@ -31,5 +31,11 @@ static Value update(UpdateContext &u) {
   return b.sub(u.parameter, b.div(b.mul(g, u.lr), divisor));
 }
 
-const Optimizer optimizers::adagrad{
-    "adagrad", "steps divided by the root of the sum of squared gradients", lr, weightDecay, hyperparameters, slots, nullptr, update};
+const Optimizer optimizers::adagrad{"adagrad",
+                                    "steps divided by the root of the sum of squared gradients",
+                                    lr,
+                                    weightDecay,
+                                    hyperparameters,
+                                    slots,
+                                    nullptr,
+                                    update};

@@ -18,12 +18,12 @@ using namespace mpc::optimizers;
 static constexpr Hyperparameter weightDecay{"weight_decay", 0, 0, INFINITY, "L2 penalty, added to the gradient"};
 static constexpr const Hyperparameter *hyperparameters[] = {&adamLr, &beta1, &beta2, &eps, &weightDecay};
 
-SmallVector<StringRef> optimizers::adamSlots(const Hyperparameters &) {
-  return {"exp_avg", "exp_avg_sq"};
-}
+SmallVector<StringRef> optimizers::adamSlots(const Hyperparameters &) { return {"exp_avg", "exp_avg_sq"}; }
 
 SmallVector<Value> optimizers::adamShared(StepContext &context) {
-  auto correction = [&](StringRef suffix, const Hyperparameter &beta) { return context.b.sub(1, context.runningPower(suffix, context.hyper[beta])); };
+  auto correction = [&](StringRef suffix, const Hyperparameter &beta) {
+    return context.b.sub(1, context.runningPower(suffix, context.hyper[beta]));
+  };
   Value first = correction("beta1_power", beta1), second = context.b.sqrt(correction("beta2_power", beta2));
   return {first, second};
 }
@@ -49,4 +49,5 @@ static Value update(UpdateContext &u) {
 }
 
 const Optimizer optimizers::adam{
-    "adam", "adaptive moments; weight decay as L2 penalty", adamLr, weightDecay, hyperparameters, adamSlots, adamShared, update};
+    "adam", "adaptive moments; weight decay as L2 penalty", adamLr, weightDecay, hyperparameters, adamSlots, adamShared,
+    update};

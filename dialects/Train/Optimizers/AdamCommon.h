@@ -6,12 +6,14 @@
 
 namespace mpc::optimizers {
 
-inline constexpr Hyperparameter adamLr{"lr", 1e-3, 0, INFINITY, "learning rate"}, beta1{"beta1", 0.9, 0, 1, "decay of the first moment"},
-    beta2{"beta2", 0.999, 0, 1, "decay of the second moment"}, eps{"eps", 1e-8, 0, INFINITY, "added to the corrected square root"};
+inline constexpr Hyperparameter adamLr{"lr", 1e-3, 0, INFINITY, "learning rate"},
+    beta1{"beta1", 0.9, 0, 1, "decay of the first moment"}, beta2{"beta2", 0.999, 0, 1, "decay of the second moment"},
+    eps{"eps", 1e-8, 0, INFINITY, "added to the corrected square root"};
 
 llvm::SmallVector<llvm::StringRef> adamSlots(const Hyperparameters &hyper);
 
-/// Returns {1 - beta1^t, sqrt(1 - beta2^t)} of this update in f64, because near t = 1 the difference 1 - beta2^t has few correct bits in fp32.
+/// Returns {1 - beta1^t, sqrt(1 - beta2^t)} of this update in f64, because near t = 1 the difference 1 - beta2^t has
+/// few correct bits in fp32.
 llvm::SmallVector<mlir::Value> adamShared(StepContext &context);
 
 /// Updates m and v with `gradient` and returns parameter - lr/(1 - beta1^t) * m / (sqrt(v)/sqrt(1 - beta2^t) + eps).

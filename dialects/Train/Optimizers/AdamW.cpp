@@ -11,7 +11,8 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::optimizers;
 
-static constexpr Hyperparameter weightDecay{"weight_decay", 1e-2, 0, INFINITY, "share of a parameter that a step of size lr removes"};
+static constexpr Hyperparameter weightDecay{"weight_decay", 1e-2, 0, INFINITY,
+                                            "share of a parameter that a step of size lr removes"};
 static constexpr const Hyperparameter *hyperparameters[] = {&adamLr, &beta1, &beta2, &eps, &weightDecay};
 
 static Value update(UpdateContext &u) {

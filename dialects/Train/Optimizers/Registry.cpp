@@ -25,8 +25,9 @@ std::string optimizers::describeOptimizers() {
       allOptimizers(), os,
       [&](const Optimizer *optimizer) {
         os << optimizer->name << " (";
-        llvm::interleaveComma(optimizer->hyperparameters, os,
-                              [&](const Hyperparameter *h) { os << h->name << '=' << llvm::format("%g", h->defaultValue); });
+        llvm::interleaveComma(optimizer->hyperparameters, os, [&](const Hyperparameter *h) {
+          os << h->name << '=' << llvm::format("%g", h->defaultValue);
+        });
         os << ")";
       },
       "; ");

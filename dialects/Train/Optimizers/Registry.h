@@ -56,8 +56,9 @@ public:
   mlir::Value count;
   Hyperparameters hyper;
 
-  /// Returns base^(updates including this one), a tensor<f64>, as a running product in `@"<step>/<suffix>"`. It is a product
-  /// and not a power, because a product is exact enough (t roundings of 2^-53) and needs no library function on any target.
+  /// Returns base^(updates including this one), a tensor<f64>, as a running product in `@"<step>/<suffix>"`. It is
+  /// a product and not a power, because a product is exact enough (t roundings of 2^-53) and needs no library
+  /// function on any target.
   mlir::Value runningPower(llvm::StringRef suffix, double base);
 };
 
@@ -67,7 +68,8 @@ struct Optimizer {
   const Hyperparameter &lr, &weightDecay;
   /// All hyperparameters, those two included, in the order in which `#train.optimizer` and messages have them.
   llvm::ArrayRef<const Hyperparameter *> hyperparameters;
-  /// Names the state variables of every parameter: `@"<parameter>/<slot>"`, which are f32 and zero at first. They may depend on hyperparameters.
+  /// Names the state variables of every parameter: `@"<parameter>/<slot>"`, which are f32 and zero at first. They may
+  /// depend on hyperparameters.
   llvm::SmallVector<llvm::StringRef> (*slots)(const Hyperparameters &hyper);
   /// Builds the values that all parameters share; may be null.
   llvm::SmallVector<mlir::Value> (*shared)(StepContext &);

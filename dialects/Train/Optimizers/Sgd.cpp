@@ -60,4 +60,5 @@ static Value update(UpdateContext &u) {
 }
 
 const Optimizer optimizers::sgd{
-    "sgd", "stochastic gradient descent with momentum", lr, weightDecay, hyperparameters, slots, shared, update, verify};
+    "sgd", "stochastic gradient descent with momentum", lr, weightDecay, hyperparameters, slots, shared, update,
+    verify};

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Support/Diagnostics.h"
+#include "passes/Lowering/DeviceToEmulator/Rewriter.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
-#include "passes/Lowering/DeviceToEmulator/Rewriter.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -38,18 +38,21 @@ LogicalResult KernelRewriter::verify(Operation *op) {
                              "say it with an op of dialects/Kernel/IR/DeviceOps.td");
   bool touches = llvm::any_of(op->getOperandTypes(), spaceOf);
   if (isa<LLVM::AddrSpaceCastOp>(op) && (touches || llvm::any_of(op->getResultTypes(), spaceOf)))
-    return emitErrorWithHint(op->getLoc(), "generic pointers are not emulated", "keep the address space of the pointer");
-  // Allowed are arithmetic on addresses, control flow that carries them, and the accesses that rewriteAccess
-  // knows.
-  bool known = !touches || isa<LLVM::LoadOp, LLVM::StoreOp, LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp>(op) || isMemoryEffectFree(op) ||
-               op->hasTrait<OpTrait::IsTerminator>() || isa<LoopLikeOpInterface, RegionBranchOpInterface>(op);
+    return emitErrorWithHint(op->getLoc(), "generic pointers are not emulated",
+                             "keep the address space of the pointer");
+  // Allowed are arithmetic on addresses, control flow that carries them, and the accesses that rewriteAccess knows.
+  bool known = !touches || isa<LLVM::LoadOp, LLVM::StoreOp, LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp>(op) ||
+               isMemoryEffectFree(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+               isa<LoopLikeOpInterface, RegionBranchOpInterface>(op);
   if (!known)
-    return emitErrorWithHint(op->getLoc(), "'" + op->getName().getStringRef() + "' on device memory has no emulated form",
+    return emitErrorWithHint(op->getLoc(),
+                             "'" + op->getName().getStringRef() + "' on device memory has no emulated form",
                              "use loads, stores, atomics, or an op of dialects/Kernel/IR/DeviceOps.td");
   return success();
 }
 
-void KernelRewriter::check(Operation *op, OpOperand &address, Type type, std::optional<uint64_t> alignment, unsigned kind) {
+void KernelRewriter::check(Operation *op, OpOperand &address, Type type, std::optional<uint64_t> alignment,
+                           unsigned kind) {
   unsigned space = spaceOf(address.get().getType());
   if (!space || (space == kGlobalSpace && isInTable(address.get())))
     return;

@@ -39,7 +39,8 @@ LogicalResult KernelRewriter::rewriteDeviceOp(Operation *op) {
             return true;
           })
           .Case([&](kernel::BlockIdOp id) {
-            id.getResult().replaceAllUsesWith(LLVM::LoadOp::create(b, loc, word, field(kBlockField + 4 * unsigned(id.getAxis()))));
+            id.getResult().replaceAllUsesWith(
+                LLVM::LoadOp::create(b, loc, word, field(kBlockField + 4 * unsigned(id.getAxis()))));
             return true;
           })
           .Case([&](kernel::GridSizeOp size) {
@@ -59,7 +60,8 @@ LogicalResult KernelRewriter::rewriteDeviceOp(Operation *op) {
             Type type = value.getType();
             if (type != word)
               value = LLVM::BitcastOp::create(b, loc, word, value);
-            Value result = call("shuffle", word, {i32(int64_t(shuffle.getMode())), value, shuffle.getOffset(), site(op)});
+            Value result =
+                call("shuffle", word, {i32(int64_t(shuffle.getMode())), value, shuffle.getOffset(), site(op)});
             if (type != word)
               result = LLVM::BitcastOp::create(b, loc, type, result);
             shuffle.getResult().replaceAllUsesWith(result);

@@ -4,37 +4,42 @@
 // After:   llvm.func @k(%thread: !llvm.ptr, %buffers: !llvm.ptr)
 //          llvm.mlir.global constant @k.about("mpc-emulated 1\0Athreads 128\0A…")
 //
-// Addresses of all spaces become plain pointers that hold device addresses; the arithmetic on them does not
-// change.
+// Addresses of all spaces become plain pointers that hold device addresses; the arithmetic on them does not change.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/DeviceToEmulator/DeviceToEmulator.h"
 #include "dialects/Support/Diagnostics.h"
-#include "mlir/IR/AttrTypeSubElements.h"
 #include "passes/Lowering/DeviceToEmulator/Rewriter.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::emulator;
 
 KernelRewriter::KernelRewriter(ModuleOp module, LLVM::LLVMFuncOp kernel)
-    : module(module), kernel(kernel), about(kernel::EntryAttr::of(kernel)), b(kernel.getContext()), loc(kernel.getLoc()) {}
+    : module(module), kernel(kernel), about(kernel::EntryAttr::of(kernel)), b(kernel.getContext()),
+      loc(kernel.getLoc()) {}
 
-Value KernelRewriter::i32(int64_t value) { return LLVM::ConstantOp::create(b, loc, b.getI32Type(), b.getI32IntegerAttr(int32_t(value))); }
+Value KernelRewriter::i32(int64_t value) {
+  return LLVM::ConstantOp::create(b, loc, b.getI32Type(), b.getI32IntegerAttr(int32_t(value)));
+}
 
 Value KernelRewriter::field(unsigned offset) {
   return LLVM::GEPOp::create(b, loc, thread.getType(), b.getI8Type(), thread, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
 }
-Value KernelRewriter::readRegister(unsigned number, Type type) { return LLVM::LoadOp::create(b, loc, type, field(kRegisters + 4 * number)); }
-void KernelRewriter::writeRegister(unsigned number, Value value) { LLVM::StoreOp::create(b, loc, value, field(kRegisters + 4 * number)); }
+Value KernelRewriter::readRegister(unsigned number, Type type) {
+  return LLVM::LoadOp::create(b, loc, type, field(kRegisters + 4 * number));
+}
+void KernelRewriter::writeRegister(unsigned number, Value value) {
+  LLVM::StoreOp::create(b, loc, value, field(kRegisters + 4 * number));
+}
 
 Value KernelRewriter::call(StringRef name, Type result, ValueRange operands, bool pure) {
   std::string symbol = ("mpc_emu_" + name).str();
   SmallVector<Value> arguments;
   if (!pure)
     arguments.push_back(thread);
-  // Device addresses are declared as pointers whatever their address space; eraseAddressSpaces makes that
-  // true.
+  // Device addresses are declared as pointers whatever their address space; eraseAddressSpaces makes that true.
   SmallVector<Type> types;
   for (Value v : operands)
     arguments.push_back(v);
@@ -43,10 +48,10 @@ Value KernelRewriter::call(StringRef name, Type result, ValueRange operands, boo
   if (!module.lookupSymbol(symbol)) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(module.getBody());
-    // The functions have no attributes, since the calls read and write memory and other threads run inside
-    // them.
-    LLVM::LLVMFuncOp::create(b, module.getLoc(), symbol,
-                             LLVM::LLVMFunctionType::get(result ? result : LLVM::LLVMVoidType::get(b.getContext()), types));
+    // The functions have no attributes, since the calls read and write memory and other threads run inside them.
+    LLVM::LLVMFuncOp::create(
+        b, module.getLoc(), symbol,
+        LLVM::LLVMFunctionType::get(result ? result : LLVM::LLVMVoidType::get(b.getContext()), types));
   }
   auto op = LLVM::CallOp::create(b, loc, result ? TypeRange(result) : TypeRange(), symbol, arguments);
   return result ? op.getResult() : Value();
@@ -93,7 +98,8 @@ int64_t KernelRewriter::initialRegisters() {
 void KernelRewriter::describe() {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << "mpc-emulated 1\nthreads " << about.getThreads() << "\nbuffers " << buffers << "\ngranule " << granule << "\n";
+  stream << "mpc-emulated 1\nthreads " << about.getThreads() << "\nbuffers " << buffers << "\ngranule " << granule
+         << "\n";
   for (auto [bytes, alignment] : pieces)
     stream << "shared " << bytes << " " << alignment << "\n";
   if (about.getCluster() > 1)
@@ -107,7 +113,8 @@ void KernelRewriter::describe() {
   text.push_back('\0');
   b.setInsertionPointAfter(kernel);
   auto type = LLVM::LLVMArrayType::get(b.getI8Type(), text.size());
-  LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true, LLVM::Linkage::External, (kernel.getName() + ".about").str(), b.getStringAttr(text));
+  LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true, LLVM::Linkage::External,
+                         (kernel.getName() + ".about").str(), b.getStringAttr(text));
 }
 
 LogicalResult KernelRewriter::run() {
@@ -117,7 +124,8 @@ LogicalResult KernelRewriter::run() {
     return kernel.emitOpError("is not a kernel: it has no body, or returns a value");
   for (Type type : kernel.getFunctionType().getParams())
     if (auto pointer = dyn_cast<LLVM::LLVMPointerType>(type); !pointer || pointer.getAddressSpace() != kGlobalSpace)
-      return kernel.emitOpError("has a parameter of type ") << type << ": the parameters of a kernel are buffers, !llvm.ptr<1>";
+      return kernel.emitOpError("has a parameter of type ")
+             << type << ": the parameters of a kernel are buffers, !llvm.ptr<1>";
   SmallVector<Operation *> ops;
   kernel.getBody().walk([&](Operation *op) { ops.push_back(op); });
   for (Operation *op : ops)

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Support/Diagnostics.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Lowering/DeviceToEmulator/Rewriter.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -54,8 +54,7 @@ LogicalResult KernelRewriter::verifySums() {
         }
       }
       return emitErrorWithHint(user->getLoc(),
-                               "'" + user->getName().getStringRef() +
-                                   "' uses a sum of wgmma that is still under way",
+                               "'" + user->getName().getStringRef() + "' uses a sum of wgmma that is still under way",
                                "use what a kernel.wgmma_wait 0 gives");
     }
   }
@@ -80,8 +79,7 @@ Value KernelRewriter::sumsOf(kernel::WgmmaOp op) {
 void KernelRewriter::rewriteWgmma(kernel::WgmmaOp op) {
   Value sums = sumsOf(op);
   auto place = [&](size_t i) {
-    return LLVM::GEPOp::create(b, loc, sums.getType(), b.getF32Type(), sums,
-                               ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    return LLVM::GEPOp::create(b, loc, sums.getType(), b.getF32Type(), sums, ArrayRef<LLVM::GEPArg>{int32_t(i)});
   };
   for (auto [i, c] : llvm::enumerate(op.getC()))
     LLVM::StoreOp::create(b, loc, c, place(i));
@@ -92,15 +90,14 @@ void KernelRewriter::rewriteWgmma(kernel::WgmmaOp op) {
   };
   add(op.getA(), op.getAOffset(), op.getALayout());
   add(op.getB(), op.getBOffset(), op.getBLayout());
-  operands.append({i32(int64_t(op.getElement())), i32(int64_t(op.typeOfB())),
-                   i32(int64_t(op.getNumResults()) * 2), i32(op.getC().empty()), sums, site(op)});
+  operands.append({i32(int64_t(op.getElement())), i32(int64_t(op.typeOfB())), i32(int64_t(op.getNumResults()) * 2),
+                   i32(op.getC().empty()), sums, site(op)});
   call("wgmma", {}, operands);
   for (auto [i, result] : llvm::enumerate(op.getD()))
     result.replaceAllUsesWith(LLVM::LoadOp::create(b, loc, b.getF32Type(), place(i)));
 }
 
-/// Adds the coordinates as five operands, and `spatial` offsets, with zeros for those that the map does not
-/// have.
+/// Adds the coordinates as five operands, and `spatial` offsets, with zeros for those that the map does not have.
 void KernelRewriter::addPosition(SmallVectorImpl<Value> &operands, ValueRange coordinates, ValueRange offsets,
                                  size_t spatial) {
   llvm::append_range(operands, coordinates);
@@ -148,9 +145,8 @@ bool KernelRewriter::rewriteHopperOp(Operation *op) {
           .Case([&](kernel::TensorLoadOp load) {
             SmallVector<Value> operands = {load.getTo(), load.getBarrier(), i32(load.getMap())};
             addPosition(operands, load.getCoordinates(), load.getOffsets(), kSpatial);
-            operands.push_back(load.getBlocks()
-                                   ? Value(LLVM::ZExtOp::create(b, loc, b.getI32Type(), load.getBlocks()))
-                                   : i32(0));
+            operands.push_back(load.getBlocks() ? Value(LLVM::ZExtOp::create(b, loc, b.getI32Type(), load.getBlocks()))
+                                                : i32(0));
             operands.push_back(site(op));
             shareGranule(16);
             call("tensor_load", {}, operands);

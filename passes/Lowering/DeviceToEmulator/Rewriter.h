@@ -22,7 +22,8 @@ private:
   mlir::LogicalResult rewriteAccess(mlir::Operation *op);
   /// Rejects ops that a kernel may not contain.
   mlir::LogicalResult verify(mlir::Operation *op);
-  void check(mlir::Operation *op, mlir::OpOperand &address, mlir::Type type, std::optional<uint64_t> alignment, unsigned kind);
+  void check(mlir::Operation *op, mlir::OpOperand &address, mlir::Type type, std::optional<uint64_t> alignment,
+             unsigned kind);
 
   // DeviceOps.cpp
   mlir::LogicalResult rewriteDeviceOp(mlir::Operation *op);
@@ -33,7 +34,8 @@ private:
   /// Rewrites an op of HopperOps.td; returns false for any other op.
   bool rewriteHopperOp(mlir::Operation *op);
   void rewriteWgmma(kernel::WgmmaOp op);
-  void addPosition(llvm::SmallVectorImpl<mlir::Value> &operands, mlir::ValueRange coordinates, mlir::ValueRange offsets, size_t spatial);
+  void addPosition(llvm::SmallVectorImpl<mlir::Value> &operands, mlir::ValueRange coordinates, mlir::ValueRange offsets,
+                   size_t spatial);
   /// The array through which a wgmma's sums pass: that of the wgmma that they come from, or a new one.
   mlir::Value sumsOf(kernel::WgmmaOp op);
   /// Verifies that sums are used only after a wgmma_wait has returned them.
@@ -50,8 +52,7 @@ private:
   mlir::Value field(unsigned offset);
   mlir::Value readRegister(unsigned number, mlir::Type type);
   void writeRegister(unsigned number, mlir::Value value);
-  /// Calls mpc_emu_<name>(thread, operands...), without the thread if `pure`. Returns the result, if there is
-  /// one.
+  /// Calls mpc_emu_<name>(thread, operands...), without the thread if `pure`. Returns the result, if there is one.
   mlir::Value call(llvm::StringRef name, mlir::Type result, mlir::ValueRange operands, bool pure = false);
   /// The number of the op's site, by which the emulator's messages name a place in the code.
   mlir::Value site(mlir::Operation *op);
@@ -78,7 +79,8 @@ void describeMap(llvm::raw_ostream &stream, kernel::TensorMapAttr map);
 
 /// These are constants of runtime/abi/mpc/emulator.h; compiler/Codegen checks that they agree.
 constexpr uint64_t kBias = uint64_t(1) << 40;
-constexpr unsigned kOffsetBits = 48, kBlockField = 4, kRegisters = 16, kGridField = 64, kMaxPieces = 256, kMaxThreads = 1024, kMaxCluster = 8;
+constexpr unsigned kOffsetBits = 48, kBlockField = 4, kRegisters = 16, kGridField = 64, kMaxPieces = 256,
+                   kMaxThreads = 1024, kMaxCluster = 8;
 constexpr int64_t kOwnBlock = -1;
 enum AccessKind : unsigned { Read, Write, Atomic };
 constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;

@@ -40,8 +40,7 @@ Value KernelLowering::lower(ImplicitLocOpBuilder &b, ThreadIdOp op) {
 
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, BlockIdOp op) {
   // Grid limits: 2^31 - 1 blocks along x, 65535 along the others.
-  auto range =
-      LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, op.getAxis() == Axis::X ? 0x7fffffff : 65535);
+  auto range = LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, op.getAxis() == Axis::X ? 0x7fffffff : 65535);
   switch (op.getAxis()) {
   case Axis::X:
     return NVVM::BlockIdXOp::create(b, b.getI32Type(), range);
@@ -54,13 +53,11 @@ Value KernelLowering::lower(ImplicitLocOpBuilder &b, BlockIdOp op) {
 }
 
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, GridSizeOp op) {
-  return NVVM::GridDimXOp::create(b, b.getI32Type(),
-                                  LLVM::ConstantRangeAttr::get(b.getContext(), 32, 1, 0x7fffffff));
+  return NVVM::GridDimXOp::create(b, b.getI32Type(), LLVM::ConstantRangeAttr::get(b.getContext(), 32, 1, 0x7fffffff));
 }
 
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, ShuffleOp op) {
-  NVVM::ShflKind kinds[] = {NVVM::ShflKind::bfly, NVVM::ShflKind::down, NVVM::ShflKind::up,
-                            NVVM::ShflKind::idx};
+  NVVM::ShflKind kinds[] = {NVVM::ShflKind::bfly, NVVM::ShflKind::down, NVVM::ShflKind::up, NVVM::ShflKind::idx};
   // The clamp is the last lane that may be read, or for `up` the first one (PTX ISA 9.7.9.6, "c").
   Value clamp = i32(b, op.getMode() == ShuffleMode::Up ? 0 : 31);
   return NVVM::ShflOp::create(b, op.getType(), allLanes(b), op.getValue(), op.getOffset(), clamp,
@@ -101,13 +98,11 @@ void KernelLowering::lower(ImplicitLocOpBuilder &b, LoadMatrixOp op) {
   require(op, &GpuArch::hasLoadMatrix);
   size_t count = op.getRegisters().size();
   Type i32 = b.getI32Type();
-  Type type = count == 1
-                  ? i32
-                  : LLVM::LLVMStructType::getLiteral(b.getContext(), llvm::SmallVector<Type>(count, i32));
+  Type type = count == 1 ? i32 : LLVM::LLVMStructType::getLiteral(b.getContext(), llvm::SmallVector<Type>(count, i32));
   auto layout = op.getTranspose() ? NVVM::MMALayout::col : NVVM::MMALayout::row;
-  Value all = NVVM::LdMatrixOp::create(b, type, op.getRow(), count, layout,
-                                       NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
-                                       NVVM::LdStMatrixEltType::B16);
+  Value all =
+      NVVM::LdMatrixOp::create(b, type, op.getRow(), count, layout,
+                               NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
   for (auto [i, result] : llvm::enumerate(op.getRegisters()))
     result.replaceAllUsesWith(count == 1 ? all : Value(LLVM::ExtractValueOp::create(b, all, i)));
 }
@@ -138,8 +133,8 @@ static LLVM::GlobalOp createShared(OpBuilder &b, Location loc, Twine name, int64
                                    bool dynamic) {
   auto type = LLVM::LLVMArrayType::get(b.getI8Type(), dynamic ? 0 : bytes);
   auto linkage = dynamic ? LLVM::Linkage::External : LLVM::Linkage::Internal;
-  auto global = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/false, linkage, name.str(), Attribute(),
-                                       alignment, /*addrSpace=*/3);
+  auto global = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/false, linkage, name.str(), Attribute(), alignment,
+                                       /*addrSpace=*/3);
   if (!dynamic) { // shared memory has no initial value, but LLVM requires one
     OpBuilder body(b.getContext());
     body.createBlock(&global.getInitializer());
@@ -153,9 +148,9 @@ bool KernelLowering::lowerShared() {
   SharedMemory all(function);
   if (all.bytes > arch.sharedBytesPerBlock) {
     (void)emitErrorWithHint(function.getLoc(),
-                            llvm::Twine("kernel '") + function.getName() + "' needs " +
-                                llvm::Twine(all.bytes) + " bytes of shared memory, a block of " + arch.name +
-                                " has " + llvm::Twine(arch.sharedBytesPerBlock),
+                            llvm::Twine("kernel '") + function.getName() + "' needs " + llvm::Twine(all.bytes) +
+                                " bytes of shared memory, a block of " + arch.name + " has " +
+                                llvm::Twine(arch.sharedBytesPerBlock),
                             "take smaller tiles or fewer stages");
     return false;
   }
@@ -171,9 +166,9 @@ bool KernelLowering::lowerShared() {
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, SharedOp op) {
   if (dynamicShared) {
     Value base = LLVM::AddressOfOp::create(b, cast<LLVM::GlobalOp>(dynamicShared));
-    Value piece = LLVM::GEPOp::create(b, op.getType(), b.getI8Type(), base,
-                                      ArrayRef<LLVM::GEPArg>{int32_t(placed.add(op))},
-                                      LLVM::GEPNoWrapFlags::inbounds | LLVM::GEPNoWrapFlags::nuw);
+    Value piece =
+        LLVM::GEPOp::create(b, op.getType(), b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{int32_t(placed.add(op))},
+                            LLVM::GEPNoWrapFlags::inbounds | LLVM::GEPNoWrapFlags::nuw);
     return piece;
   }
   OpBuilder outside(function);
@@ -187,21 +182,20 @@ void KernelLowering::lower(Operation *operation) {
   bool known = true;
   if (lowerHopper(operation))
     return;
-  Value result =
-      llvm::TypeSwitch<Operation *, Value>(operation)
-          .Case<ThreadIdOp, BlockIdOp, GridSizeOp, ShuffleOp, VoteOp, ApproxOp, SharedOp>(
-              [&](auto op) { return lower(b, op); })
-          .Case<BarrierOp, CopyAsyncOp, LoadMatrixOp, MmaOp>([&](auto op) { return lower(b, op), Value(); })
-          .Case([&](WarpSyncOp) { return NVVM::SyncWarpOp::create(b, allLanes(b)), Value(); })
-          .Case([&](CopyAsyncCommitOp op) {
-            require(op, &GpuArch::hasCopyAsync);
-            return NVVM::CpAsyncCommitGroupOp::create(b), Value();
-          })
-          .Case([&](CopyAsyncWaitOp op) {
-            require(op, &GpuArch::hasCopyAsync);
-            return NVVM::CpAsyncWaitGroupOp::create(b, op.getPending()), Value();
-          })
-          .Default([&](Operation *) { return known = false, Value(); });
+  Value result = llvm::TypeSwitch<Operation *, Value>(operation)
+                     .Case<ThreadIdOp, BlockIdOp, GridSizeOp, ShuffleOp, VoteOp, ApproxOp, SharedOp>(
+                         [&](auto op) { return lower(b, op); })
+                     .Case<BarrierOp, CopyAsyncOp, LoadMatrixOp, MmaOp>([&](auto op) { return lower(b, op), Value(); })
+                     .Case([&](WarpSyncOp) { return NVVM::SyncWarpOp::create(b, allLanes(b)), Value(); })
+                     .Case([&](CopyAsyncCommitOp op) {
+                       require(op, &GpuArch::hasCopyAsync);
+                       return NVVM::CpAsyncCommitGroupOp::create(b), Value();
+                     })
+                     .Case([&](CopyAsyncWaitOp op) {
+                       require(op, &GpuArch::hasCopyAsync);
+                       return NVVM::CpAsyncWaitGroupOp::create(b, op.getPending()), Value();
+                     })
+                     .Default([&](Operation *) { return known = false, Value(); });
   if (!known) {
     if (isa_and_nonnull<KernelDialect>(operation->getDialect())) {
       (void)emitErrorWithHint(operation->getLoc(),
@@ -250,7 +244,8 @@ LogicalResult mpc::lowerDeviceOps(ModuleOp module) {
     // something else.
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr({int32_t(entry.getThreads())}));
     if (entry.getCluster() > 1)
-      function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(), b.getDenseI32ArrayAttr({int32_t(entry.getCluster()), 1, 1}));
+      function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                        b.getDenseI32ArrayAttr({int32_t(entry.getCluster()), 1, 1}));
     if (entry.getMinBlocks() > 0)
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(int32_t(entry.getMinBlocks())));
   }

@@ -5,9 +5,9 @@
 
 namespace mpc {
 
-/// Lowers the kernels (`llvm.func` with `kernel.entry`) of a module for the GPU of its `kernel.target`. Fails with a located
-/// diagnostic where that is none, or where a kernel uses an instruction that the GPU does not have, or more shared
-/// memory than a block can have there.
+/// Lowers the kernels (`llvm.func` with `kernel.entry`) of a module for the GPU of its `kernel.target`. Fails with a
+/// located diagnostic where that is none, or where a kernel uses an instruction that the GPU does not have, or more
+/// shared memory than a block can have there.
 ///
 /// A kernel with more than 48 KB of shared memory takes all of it as dynamic shared memory, whose size
 /// `dynamicSharedBytes` returns and a launch must give.

@@ -15,12 +15,10 @@ static void encode(EncodeFloat8Op low, EncodeFloat8Op high) {
   EncodeFloat8Op last = high ? high : low;
   ImplicitLocOpBuilder b(last.getLoc(), last);
   Type i16 = b.getI16Type(), i8 = b.getI8Type();
-  Value second =
-      high ? Value(high.getX()) : LLVM::ConstantOp::create(b, b.getF32Type(), b.getF32FloatAttr(0));
+  Value second = high ? Value(high.getX()) : LLVM::ConstantOp::create(b, b.getF32Type(), b.getF32FloatAttr(0));
   // In `.e4m3x2 d, a, b`, a goes into the upper half.
-  Value pair =
-      NVVM::ConvertF32x2ToF8x2Op::create(b, i16, second, low.getX(), NVVM::FPRoundingMode::RN,
-                                         NVVM::SaturationMode::SATFINITE, /*relu=*/false, low.getFormat());
+  Value pair = NVVM::ConvertF32x2ToF8x2Op::create(b, i16, second, low.getX(), NVVM::FPRoundingMode::RN,
+                                                  NVVM::SaturationMode::SATFINITE, /*relu=*/false, low.getFormat());
   low.getCode().replaceAllUsesWith(LLVM::TruncOp::create(b, i8, pair));
   if (high) {
     Value shifted = LLVM::LShrOp::create(b, pair, LLVM::ConstantOp::create(b, i16, b.getI16IntegerAttr(8)));
@@ -32,9 +30,7 @@ static void encode(EncodeFloat8Op low, EncodeFloat8Op high) {
 
 static void decode(DecodeFloat8Op op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
-  auto index = [&](int64_t i) {
-    return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(int32_t(i)));
-  };
+  auto index = [&](int64_t i) { return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(int32_t(i))); };
   Value pair = LLVM::ZeroOp::create(b, VectorType::get({2}, b.getI8Type()));
   pair = LLVM::InsertElementOp::create(b, pair, op.getCode(), index(0));
   Value halves = NVVM::ConvertF8x2ToF16x2Op::create(b, VectorType::get({2}, b.getF16Type()), pair,

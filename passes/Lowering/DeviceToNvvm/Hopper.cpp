@@ -21,10 +21,9 @@ using namespace mpc::kernel;
 /// An instruction as text, in which $0, $1, ... are its results, then its operands.
 static Value assembly(ImplicitLocOpBuilder &b, Type result, ValueRange operands, const Twine &text,
                       const Twine &constraints) {
-  auto op = LLVM::InlineAsmOp::create(b, result ? TypeRange(result) : TypeRange(), operands, text.str(),
-                                      constraints.str(), /*has_side_effects=*/true,
-                                      /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
-                                      LLVM::AsmDialectAttr(), ArrayAttr());
+  auto op = LLVM::InlineAsmOp::create(
+      b, result ? TypeRange(result) : TypeRange(), operands, text.str(), constraints.str(), /*has_side_effects=*/true,
+      /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
   return result ? op.getResult(0) : Value();
 }
 
@@ -42,8 +41,7 @@ static std::string results(size_t count) {
 static std::string numbers(size_t count, StringRef before) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  llvm::interleave(
-      llvm::seq(count), stream, [&](size_t i) { stream << before << i; }, ",");
+  llvm::interleave(llvm::seq(count), stream, [&](size_t i) { stream << before << i; }, ",");
   return text;
 }
 
@@ -78,8 +76,7 @@ void KernelLowering::addTensorMaps() {
 
 static void lowerOp(ImplicitLocOpBuilder &b, TensorLoadOp op, Value map) {
   Value to = LLVM::AddrSpaceCastOp::create(
-      b, LLVM::LLVMPointerType::get(b.getContext(), unsigned(NVVM::NVVMMemorySpace::SharedCluster)),
-      op.getTo());
+      b, LLVM::LLVMPointerType::get(b.getContext(), unsigned(NVVM::NVVMMemorySpace::SharedCluster)), op.getTo());
   auto mode = op.getOffsets().empty() ? NVVM::TMALoadMode::TILE : NVVM::TMALoadMode::IM2COL;
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
       b, to, map, op.getCoordinates(), op.getBarrier(), op.getOffsets(), op.getBlocks(),
@@ -147,11 +144,10 @@ static void lowerOp(ImplicitLocOpBuilder &b, KernelLowering &lowering, WgmmaOp o
   size_t descriptors = add ? 2 * sums : sums;
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << "{\n.reg .pred add;\nsetp." << (add ? "eq" : "ne")
-         << ".u32 add, 0, 0;\nwgmma.mma_async.sync.aligned.m64n" << 2 * sums << "k"
-         << (op.isFloat8() ? 32 : 16) << ".f32." << stringifyMmaType(op.getElement()) << "."
-         << stringifyMmaType(op.typeOfB()) << " {" << registers << "}, $" << descriptors << ", $"
-         << descriptors + 1 << ", add, 1, 1";
+  stream << "{\n.reg .pred add;\nsetp." << (add ? "eq" : "ne") << ".u32 add, 0, 0;\nwgmma.mma_async.sync.aligned.m64n"
+         << 2 * sums << "k" << (op.isFloat8() ? 32 : 16) << ".f32." << stringifyMmaType(op.getElement()) << "."
+         << stringifyMmaType(op.typeOfB()) << " {" << registers << "}, $" << descriptors << ", $" << descriptors + 1
+         << ", add, 1, 1";
   if (!op.isFloat8())
     stream << ", " << int(op.getALayout().getTransposed()) << ", " << int(op.getBLayout().getTransposed());
   stream << ";\n}";
@@ -169,15 +165,13 @@ static void lowerOp(ImplicitLocOpBuilder &b, WgmmaWaitOp op) {
   NVVM::WgmmaWaitGroupSyncOp::create(b, op.getPending());
   size_t sums = op.getSums().size();
   if (op.getPending() != 0 || sums == 0) {
-    // The products are still under way, and nothing may happen to the registers between one wgmma and the
-    // next.
+    // The products are still under way, and nothing may happen to the registers between one wgmma and the next.
     op.getResults().replaceAllUsesWith(op.getSums());
     return;
   }
   std::string constraints = results(sums) + "," + numbers(sums, "");
   Type f32 = b.getF32Type(),
-       result =
-           sums == 1 ? f32 : LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(sums, f32));
+       result = sums == 1 ? f32 : LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(sums, f32));
   Value all = assembly(b, result, op.getSums(), "", constraints);
   for (auto [i, sum] : llvm::enumerate(op.getResults()))
     sum.replaceAllUsesWith(sums == 1 ? all : Value(LLVM::ExtractValueOp::create(b, all, i)));
@@ -186,9 +180,9 @@ static void lowerOp(ImplicitLocOpBuilder &b, WgmmaWaitOp op) {
 //===-- All ops -------------------------------------------------------------------------===//
 
 static void lowerOp(ImplicitLocOpBuilder &b, StoreMatrixOp op) {
-  NVVM::StMatrixOp::create(
-      b, op.getRow(), op.getRegisters(), op.getTranspose() ? NVVM::MMALayout::col : NVVM::MMALayout::row,
-      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
+  NVVM::StMatrixOp::create(b, op.getRow(), op.getRegisters(),
+                           op.getTranspose() ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+                           NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
 }
 
 bool KernelLowering::lowerHopper(Operation *operation) {
@@ -221,8 +215,7 @@ bool KernelLowering::lowerHopper(Operation *operation) {
                                        op.getIncrease() ? NVVM::SetMaxRegisterAction::increase
                                                         : NVVM::SetMaxRegisterAction::decrease);
       })
-      .Case(
-          [&](ClusterRankOp op) { op.replaceAllUsesWith(Value(NVVM::ClusterId::create(b, b.getI32Type()))); })
+      .Case([&](ClusterRankOp op) { op.replaceAllUsesWith(Value(NVVM::ClusterId::create(b, b.getI32Type()))); })
       .Case([&](ClusterBarrierOp) {
         NVVM::ClusterArriveOp::create(b, b.getUnitAttr());
         NVVM::ClusterWaitOp::create(b, b.getUnitAttr());

@@ -2,10 +2,10 @@
 #ifndef MPC_LOWERING_DEVICETONVVM_KERNELLOWERING_H
 #define MPC_LOWERING_DEVICETONVVM_KERNELLOWERING_H
 #include "dialects/Kernel/IR/SharedMemory.h"
+#include "dialects/Kernel/Target/GpuArch.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "dialects/Kernel/Target/GpuArch.h"
 
 namespace mpc::kernel {
 
@@ -16,8 +16,7 @@ struct KernelLowering {
   const GpuArch &arch;
   EntryAttr entry;
   bool failed = false;
-  // Where the shared memory does not fit into what a block has without asking for more, it is one dynamic
-  // array.
+  // Where the shared memory does not fit into what a block has without asking for more, it is one dynamic array.
   mlir::Operation *dynamicShared = nullptr;
   SharedMemory placed = SharedMemory(); ///< the dynamic allocations so far
   unsigned sharedPieces = 0;
@@ -50,8 +49,7 @@ struct KernelLowering {
   void lower(mlir::ImplicitLocOpBuilder &b, MmaOp op);
 
   // Float8.cpp
-  /// Lowers encode_f8 and decode_f8 where the architecture has instructions for them; MathApprox lowers the
-  /// others.
+  /// Lowers encode_f8 and decode_f8 where the architecture has instructions for them; MathApprox lowers the others.
   void lowerFloat8();
 
   // Hopper.cpp lowers the ops of sm_90a.

@@ -68,8 +68,9 @@ Value ElementEmitter::element(Value tensor, ArrayRef<Index> index) {
     auto model = dyn_cast<ElementalOpInterface>(op);
     if (!model) {
       if (!hasFailed)
-        (void)emitErrorWithHint(op->getLoc(), "'" + op->getName().getStringRef() + "' op has no lowering to loops",
-                                "composite ops need mpc-decompose first; matmul and convolutions need a dispatch of the form contraction");
+        (void)emitErrorWithHint(
+            op->getLoc(), "'" + op->getName().getStringRef() + "' op has no lowering to loops",
+            "composite ops need mpc-decompose first; matmul and convolutions need a dispatch of the form contraction");
       hasFailed = true;
       return constant(registerType(graph::elementOf(tensor)), 0);
     }
@@ -168,8 +169,7 @@ static Value truncateToOdd(ElementEmitter &e, Value wide) {
   Value nearest = e.truncate(e.b.getF32Type(), wide);
   Value back = e.extend(e.b.getF64Type(), nearest);
   Value bits = e.bits(nearest);
-  // Comparing the magnitudes, as integers of the f64's bits, tells whether the value was rounded away from
-  // zero.
+  // Comparing the magnitudes, as integers of the f64's bits, tells whether the value was rounded away from zero.
   Value exact = e.bitAnd(e.bits(wide), INT64_MAX), rounded = e.bitAnd(e.bits(back), INT64_MAX);
   Value away = e.compare(arith::CmpIPredicate::ugt, rounded, exact);
   Value towardZero = e.select(away, e.sub(bits, 1), bits);

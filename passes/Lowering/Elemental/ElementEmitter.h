@@ -13,9 +13,9 @@
 #ifndef MPC_LOWERING_ELEMENTAL_ELEMENTEMITTER_H
 #define MPC_LOWERING_ELEMENTAL_ELEMENTEMITTER_H
 #include "dialects/Graph/IR/Graph.h"
-#include "mlir/Dialect/LLVMIR/LLVMAttrs.h"
 #include "passes/Lowering/Elemental/Index.h"
 #include "passes/Lowering/Scalar/ScalarBuilder.h"
+#include "mlir/Dialect/LLVMIR/LLVMAttrs.h"
 #include <unordered_map>
 
 namespace mpc {
@@ -24,7 +24,7 @@ class ElementEmitter;
 
 /// The memory of a tensor: row-major from `pointer`.
 struct Buffer {
-  mlir::Value pointer;                      ///< !llvm.ptr of any address space
+  mlir::Value pointer; ///< !llvm.ptr of any address space
   mlir::RankedTensorType type;
   mlir::ArrayAttr aliasScopes, noaliasScopes; ///< may be null
 };
@@ -64,7 +64,9 @@ public:
   /// The element of a tensor value, in its register type. A second request for the same index returns the
   /// same value.
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<Index> index);
-  mlir::Value operand(mlir::Operation *op, unsigned i, llvm::ArrayRef<Index> index) { return element(op->getOperand(i), index); }
+  mlir::Value operand(mlir::Operation *op, unsigned i, llvm::ArrayRef<Index> index) {
+    return element(op->getOperand(i), index);
+  }
   /// The element of operand i that numpy broadcasting combines into the result's element at `index`.
   mlir::Value broadcastOperand(mlir::Operation *op, unsigned i, llvm::ArrayRef<Index> index);
   /// Makes `value` the element of `tensor` at `index`, wherever the current region's values are visible.

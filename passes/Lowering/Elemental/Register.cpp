@@ -1,6 +1,6 @@
 //===- Register.cpp - attaches all elemental models ------------------------------===//
-#include "mlir/IR/DialectRegistry.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
+#include "mlir/IR/DialectRegistry.h"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 //===- Symbols.cpp - ranges, quotients and materialisation of index forms -----===//
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include <numeric>
 
 using namespace mlir;
@@ -57,7 +57,8 @@ static Index recombined(Index i, const Quotients &quotients) {
     for (auto [upper, one] : q.quotient.terms())
       if (one == 1 && q.dividend.coefficient(upper) == 0 && i.coefficient(upper) == q.divisor / factor * unit) {
         // divisor/factor*upper + lower = (dividend - divisor*(quotient - upper))/factor
-        Index whole = q.quotient - Index::symbol(upper), rest = q.dividend - whole * q.divisor, part(rest.constant() / factor);
+        Index whole = q.quotient - Index::symbol(upper), rest = q.dividend - whole * q.divisor,
+              part(rest.constant() / factor);
         for (auto [symbol, c] : rest.terms())
           part = part + Index::symbol(symbol, c / factor);
         i = i + (part - Index::symbol(lower) - Index::symbol(upper, q.divisor / factor)) * unit;
@@ -77,7 +78,8 @@ ElementEmitter::Quotient &ElementEmitter::quotient(const Index &i, int64_t divis
 
   Index whole, rest;
   for (auto [id, c] : i.terms())
-    (c % divisor == 0 ? whole : rest) = (c % divisor == 0 ? whole : rest) + Index::symbol(id, c % divisor == 0 ? c / divisor : c);
+    (c % divisor == 0 ? whole : rest) =
+        (c % divisor == 0 ? whole : rest) + Index::symbol(id, c % divisor == 0 ? c / divisor : c);
   int64_t wholeConstant = i.constant() / divisor, restConstant = i.constant() % divisor;
   if (restConstant < 0)
     --wholeConstant, restConstant += divisor;
@@ -119,8 +121,12 @@ ElementEmitter::Quotient &ElementEmitter::quotient(const Index &i, int64_t divis
   return quotients.back();
 }
 
-Index ElementEmitter::floorDiv(const Index &i, int64_t divisor) { return divisor == 1 ? i : quotient(i, divisor).quotient; }
-Index ElementEmitter::mod(const Index &i, int64_t divisor) { return divisor == 1 ? Index(0) : quotient(i, divisor).remainder; }
+Index ElementEmitter::floorDiv(const Index &i, int64_t divisor) {
+  return divisor == 1 ? i : quotient(i, divisor).quotient;
+}
+Index ElementEmitter::mod(const Index &i, int64_t divisor) {
+  return divisor == 1 ? Index(0) : quotient(i, divisor).remainder;
+}
 
 Index ElementEmitter::clamp(const Index &i, int64_t low, int64_t high) {
   auto [least, greatest] = range(i);

@@ -2,16 +2,17 @@
 #include "passes/Lowering/EmitKernels/KernelEmitter.h"
 #include "dialects/Kernel/Analysis/Form.h"
 #include "dialects/Kernel/Analysis/HostCall.h"
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/IRMapping.h"
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
 #include "passes/Lowering/KernelToHost/KernelToHost.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace mpc;
 
-KernelEmitter::KernelEmitter(ModuleOp parent, unsigned units) : parent(parent), target(kernel::TargetAttr::of(parent)), units(units) {
+KernelEmitter::KernelEmitter(ModuleOp parent, unsigned units)
+    : parent(parent), target(kernel::TargetAttr::of(parent)), units(units) {
   if (!target)
     target = kernel::TargetAttr::get(parent.getContext(), "host");
 }
@@ -26,13 +27,18 @@ ModuleOp KernelEmitter::nextModule() {
   return made[number % units];
 }
 
-/// Emits the loops behind a host library's call: the kernel of a dispatch that reads the call's result and computes all other results.
-static FailureOr<kernel::LaunchAttr> emitLoopsBehind(const kernel::HostCall &call, kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
+/// Emits the loops behind a host library's call: the kernel of a dispatch that reads the call's result and computes
+/// all other results.
+static FailureOr<kernel::LaunchAttr> emitLoopsBehind(const kernel::HostCall &call, kernel::DispatchOp dispatch,
+                                                     ModuleOp module, StringRef symbol) {
   Block &body = dispatch.getBody().front();
   int64_t inputs = dispatch.getInputs().size();
   SmallVector<Operation *> ops;
   llvm::SetVector<Value> reads;
-  auto read = [&](ValueRange values) { reads.insert_range(llvm::make_filter_range(values, [&](Value v) { return isa<BlockArgument>(v) || v == call.value(); })); };
+  auto read = [&](ValueRange values) {
+    reads.insert_range(
+        llvm::make_filter_range(values, [&](Value v) { return isa<BlockArgument>(v) || v == call.value(); }));
+  };
   for (Operation &op : body.without_terminator())
     if (&op != call.contraction && &op != call.bias) {
       ops.push_back(&op);
@@ -57,13 +63,14 @@ static FailureOr<kernel::LaunchAttr> emitLoopsBehind(const kernel::HostCall &cal
     args.push_back(argument ? int64_t(argument.getArgNumber()) : inputs + int64_t(call.result));
   }
   llvm::append_range(args, results);
-  FailureOr<kernel::DispatchOp> loops = kernel::createLoops(b, dispatch.getLoc(), dispatch.getName(), holder.getArguments(), [&](OpBuilder &inside, ValueRange arguments) {
-    IRMapping inLoops;
-    inLoops.map(reads.getArrayRef(), arguments);
-    for (Operation *op : ops)
-      inside.clone(*op, inLoops);
-    return llvm::map_to_vector(computed, [&](Value v) { return inLoops.lookup(v); });
-  });
+  FailureOr<kernel::DispatchOp> loops = kernel::createLoops(
+      b, dispatch.getLoc(), dispatch.getName(), holder.getArguments(), [&](OpBuilder &inside, ValueRange arguments) {
+        IRMapping inLoops;
+        inLoops.map(reads.getArrayRef(), arguments);
+        for (Operation *op : ops)
+          inside.clone(*op, inLoops);
+        return llvm::map_to_vector(computed, [&](Value v) { return inLoops.lookup(v); });
+      });
   if (failed(loops))
     return failure();
   FailureOr<kernel::LaunchAttr> launch = emitHostKernel(*loops, module, symbol);
@@ -89,7 +96,8 @@ FailureOr<ArrayAttr> KernelEmitter::emit(kernel::DispatchOp dispatch, StringRef 
       return failure();
     return ArrayAttr::get(parent.getContext(), Attribute(*loops));
   }
-  FailureOr<kernel::LaunchAttr> launch = target.getGpu() ? emitGpuKernel(dispatch, module, symbol) : emitHostKernel(dispatch, module, symbol);
+  FailureOr<kernel::LaunchAttr> launch =
+      target.getGpu() ? emitGpuKernel(dispatch, module, symbol) : emitHostKernel(dispatch, module, symbol);
   if (failed(launch))
     return failure();
   return ArrayAttr::get(parent.getContext(), Attribute(*launch));

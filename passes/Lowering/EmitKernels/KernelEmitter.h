@@ -12,8 +12,9 @@ public:
   /// created at the end of `parent` and have this target themselves.
   KernelEmitter(mlir::ModuleOp parent, unsigned units);
 
-  /// Returns the launches that compute the dispatch: [#kernel.launch]. Emits its kernels where no equal
-  /// dispatch was added before. On the host a contraction has loops behind its call (kernel::HostCall). Fails with a located diagnostic. The dispatch has to outlive the emitter, which compares later ones with it.
+  /// Returns the launches that compute the dispatch: [#kernel.launch]. Emits its kernels where no equal dispatch was
+  /// added before. On the host a contraction has loops behind its call (kernel::HostCall). Fails with a located
+  /// diagnostic. The dispatch has to outlive the emitter, which compares later ones with it.
   mlir::FailureOr<mlir::ArrayAttr> add(kernel::DispatchOp dispatch);
 
   /// The number of distinct dispatches so far.

@@ -9,7 +9,8 @@ using namespace mpc::hero;
 BoxTile::BoxTile(Code c, const Operand &operand, Box box, unsigned map, int tileOuter, int tileK,
                  const BlockPlace &place, Value memory, int blocks, Value rank)
     : c(c), operand(operand), box(std::move(box)), map(map), tileK(tileK),
-      bytes(int64_t(tileOuter) * tileK * graph::elementOf(operand.tensor).getIntOrFloatBitWidth() / 8), memory(memory), blocks(blocks) {
+      bytes(int64_t(tileOuter) * tileK * graph::elementOf(operand.tensor).getIntOrFloatBitWidth() / 8), memory(memory),
+      blocks(blocks) {
   Value first = operand.outer == Axis::M ? place.firstM : place.firstN;
   if (blocks > 1) {
     first = c.add(first, c.mul(rank, tileOuter / blocks));
@@ -20,12 +21,8 @@ BoxTile::BoxTile(Code c, const Operand &operand, Box box, unsigned map, int tile
   z = splitDigits(c, operand.digits[unsigned(Axis::Z)], place.z);
 }
 
-Values BoxTile::cursor(Value kTile) {
-  return splitDigits(c, operand.digits[unsigned(Axis::K)], c.mul(kTile, tileK));
-}
-Values BoxTile::advance(ValueRange cursor) {
-  return addToDigits(c, operand.digits[unsigned(Axis::K)], cursor, tileK);
-}
+Values BoxTile::cursor(Value kTile) { return splitDigits(c, operand.digits[unsigned(Axis::K)], c.mul(kTile, tileK)); }
+Values BoxTile::advance(ValueRange cursor) { return addToDigits(c, operand.digits[unsigned(Axis::K)], cursor, tileK); }
 
 void BoxTile::load(ValueRange cursor, Value stage, Value barrier) {
   Value to = c.at(memory, c.wide(c.mul(stage, bytes)));
@@ -51,7 +48,7 @@ void BoxTile::load(ValueRange cursor, Value stage, Value barrier) {
       offsets.push_back(c.b.createOrFold<arith::TruncIOp>(c.b.getI16Type(), offset));
     }
     Value mask = blocks > 1 ? c.constant(c.b.getI16Type(), (1 << blocks) - 1) : Value();
-    kernel::TensorLoadOp::create(c.b, c.at(to, i * (bytes / blocks / box.loads)), barrier, map, coordinates,
-                                 offsets, mask);
+    kernel::TensorLoadOp::create(c.b, c.at(to, i * (bytes / blocks / box.loads)), barrier, map, coordinates, offsets,
+                                 mask);
   }
 }

@@ -12,8 +12,8 @@ public:
   /// `box` has tileOuter / blocks rows (columns). `map` is the number of the tensor map; `memory` is where
   /// the ring starts. The `blocks` blocks of a cluster share the tile: each loads the part that its `rank`
   /// names into the rings of all of them.
-  BoxTile(Code c, const Operand &operand, Box box, unsigned map, int tileOuter, int tileK,
-          const BlockPlace &place, mlir::Value memory, int blocks, mlir::Value rank);
+  BoxTile(Code c, const Operand &operand, Box box, unsigned map, int tileOuter, int tileK, const BlockPlace &place,
+          mlir::Value memory, int blocks, mlir::Value rank);
   /// The digits of k at a tile, and those one tile further on.
   Values cursor(mlir::Value kTile);
   Values advance(mlir::ValueRange cursor);

@@ -11,16 +11,14 @@ namespace mpc::hero {
 
 using Values = llvm::SmallVector<mlir::Value>;
 
-/// Short names for the ops that kernels are made of. Numbers are i32 unless `wide` made them i64; none
-/// overflows.
+/// Short names for the ops that kernels are made of. Numbers are i32 unless `wide` made them i64; none overflows.
 struct Code {
   mlir::ImplicitLocOpBuilder &b;
 
   static mlir::LLVM::LoopAnnotationAttr rolledAnnotation(mlir::MLIRContext *context) {
-    auto unroll = mlir::LLVM::LoopUnrollAttr::get(context, /*disable=*/mlir::BoolAttr::get(context, true), {},
-                                                  {}, {}, {}, {}, {});
-    return mlir::LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {},
-                                               {}, {}, {});
+    auto unroll = mlir::LLVM::LoopUnrollAttr::get(context, /*disable=*/mlir::BoolAttr::get(context, true), {}, {}, {},
+                                                  {}, {}, {});
+    return mlir::LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
   }
 
   mlir::Value i32(int64_t v) { return mlir::arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(v))); }
@@ -45,8 +43,7 @@ struct Code {
     return y == 1 ? x : b.createOrFold<mlir::arith::DivUIOp>(x, constant(x.getType(), y));
   }
   mlir::Value rem(mlir::Value x, int64_t y) {
-    return y == 1 ? constant(x.getType(), 0)
-                  : b.createOrFold<mlir::arith::RemUIOp>(x, constant(x.getType(), y));
+    return y == 1 ? constant(x.getType(), 0) : b.createOrFold<mlir::arith::RemUIOp>(x, constant(x.getType(), y));
   }
   mlir::Value compare(mlir::arith::CmpIPredicate p, mlir::Value x, mlir::Value y) {
     return b.createOrFold<mlir::arith::CmpIOp>(p, x, y);
@@ -63,9 +60,7 @@ struct Code {
   }
   mlir::Value bitXor(mlir::Value x, mlir::Value y) { return b.createOrFold<mlir::arith::XOrIOp>(x, y); }
   /// x and y; null stands for true.
-  mlir::Value both(mlir::Value x, mlir::Value y) {
-    return !x ? y : !y ? x : b.createOrFold<mlir::arith::AndIOp>(x, y);
-  }
+  mlir::Value both(mlir::Value x, mlir::Value y) { return !x ? y : !y ? x : b.createOrFold<mlir::arith::AndIOp>(x, y); }
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y) {
     return condition ? b.createOrFold<mlir::arith::SelectOp>(condition, x, y) : x;
   }
@@ -75,9 +70,7 @@ struct Code {
   mlir::Value at(mlir::Value pointer, mlir::Value bytes) {
     return mlir::LLVM::GEPOp::create(b, pointer.getType(), b.getI8Type(), pointer, mlir::ValueRange{bytes});
   }
-  mlir::Value at(mlir::Value pointer, int64_t bytes) {
-    return bytes == 0 ? pointer : at(pointer, i64(bytes));
-  }
+  mlir::Value at(mlir::Value pointer, int64_t bytes) { return bytes == 0 ? pointer : at(pointer, i64(bytes)); }
   mlir::Value load(mlir::Type type, mlir::Value pointer, unsigned alignment) {
     return mlir::LLVM::LoadOp::create(b, type, pointer, alignment);
   }
@@ -86,9 +79,7 @@ struct Code {
   }
   void barrier() { mpc::kernel::BarrierOp::create(b, /*id=*/0, /*threads=*/mlir::IntegerAttr()); }
   /// A barrier of some warps of the block, which have `threads` threads in all; `id` is not 0.
-  void barrier(int id, int threads) {
-    mpc::kernel::BarrierOp::create(b, uint32_t(id), b.getI32IntegerAttr(threads));
-  }
+  void barrier(int id, int threads) { mpc::kernel::BarrierOp::create(b, uint32_t(id), b.getI32IntegerAttr(threads)); }
   mlir::Value vector(llvm::ArrayRef<mlir::Value> elements) {
     auto type = mlir::VectorType::get({int64_t(elements.size())}, elements[0].getType());
     mlir::Value result = mlir::LLVM::PoisonOp::create(b, type);
@@ -96,9 +87,7 @@ struct Code {
       result = mlir::LLVM::InsertElementOp::create(b, result, element, i32(i));
     return result;
   }
-  mlir::Value extract(mlir::Value vector, int64_t i) {
-    return mlir::LLVM::ExtractElementOp::create(b, vector, i32(i));
-  }
+  mlir::Value extract(mlir::Value vector, int64_t i) { return mlir::LLVM::ExtractElementOp::create(b, vector, i32(i)); }
   mlir::Value zero(mlir::Type type) { return mlir::LLVM::ZeroOp::create(b, type); }
 
   mlir::Value least(mlir::Value x, int64_t y) {

@@ -38,8 +38,7 @@ void mpc::hero::drainWarp(Code c, Value slab, Value lane, int columns, ArrayRef<
       kernel::WarpSyncOp::create(c.b);
       Value row0 = firstRow(i);
       state = c.loop(c.i32(0), c.i32(16 * groups / 32), state, [&](Value round, ValueRange carried) {
-        Value number = c.add(c.mul(round, 32), lane), row = c.div(number, groups),
-              group = c.rem(number, groups);
+        Value number = c.add(c.mul(round, 32), lane), row = c.div(number, groups), group = c.rem(number, groups);
         Value at = placeOf(row, group);
         Values values;
         for (int half = 0; half < drainNeighbours; half += 4) {
@@ -55,7 +54,8 @@ void mpc::hero::drainWarp(Code c, Value slab, Value lane, int columns, ArrayRef<
     // Lanes whose numbers differ by multiples of `groups` have the same columns.
     for (Value &sum : state)
       for (int distance = groups; distance < 32; distance *= 2)
-        sum = arith::AddFOp::create(c.b, sum, kernel::ShuffleOp::create(c.b, sum.getType(), kernel::ShuffleMode::Xor, sum, c.i32(distance)));
+        sum = arith::AddFOp::create(
+            c.b, sum, kernel::ShuffleOp::create(c.b, sum.getType(), kernel::ShuffleMode::Xor, sum, c.i32(distance)));
     c.when(c.below(lane, groups), [&] { sink.finish(part, c.add(column0, own), state); });
   }
   kernel::WarpSyncOp::create(c.b); // the caller or the next call uses the slab again

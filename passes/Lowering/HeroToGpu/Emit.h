@@ -8,7 +8,8 @@ namespace mpc::hero {
 
 /// Does what emitGpuHero does, with a given schedule, whose tile is one of `tilesFor`. Tests use it for tiles
 /// that small problems do not get.
-mlir::FailureOr<llvm::SmallVector<kernel::LaunchAttr>> emitScheduled(const Problem &problem, mlir::ModuleOp module, llvm::StringRef symbol, const Schedule &schedule);
+mlir::FailureOr<llvm::SmallVector<kernel::LaunchAttr>> emitScheduled(const Problem &problem, mlir::ModuleOp module,
+                                                                     llvm::StringRef symbol, const Schedule &schedule);
 
 } // namespace mpc::hero
 #endif

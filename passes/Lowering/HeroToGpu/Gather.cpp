@@ -26,8 +26,7 @@ Values mpc::hero::addToDigits(Code c, const Digits &extents, ValueRange digits, 
     if (carry)
       sum = c.select(carry, c.add(sum, 1), sum);
     if (d > 0 && (step != 0 || carry)) {
-      // Where the step is 0, only a carry can reach the extent; in any case the digit stays below twice the
-      // extent.
+      // Where the step is 0, only a carry can reach the extent; in any case the digit stays below twice the extent.
       carry = c.compare(arith::CmpIPredicate::sge, sum, c.i32(extents[d]));
       sum = c.select(carry, c.add(sum, -extents[d]), sum);
     }
@@ -146,8 +145,8 @@ llvm::SmallVector<Gather::Address> Gather::addresses(ValueRange cursor) {
       k = uniform ? Values(cursor.begin(), cursor.end()) : addToDigits(c, kDigits(), cursor, unit.k);
     Value valid = state.valid, offset;
     if (kTail)
-      valid = c.both(valid, uniform ? c.below(c.add(c.add(k[0], threadK), unit.k), problem.k())
-                                    : c.below(k[0], kDigits()[0]));
+      valid = c.both(valid,
+                     uniform ? c.below(c.add(c.add(k[0], threadK), unit.k), problem.k()) : c.below(k[0], kDigits()[0]));
     auto move = [&](Value elements) { offset = offset ? c.add(offset, elements) : elements; };
     for (auto [at, known] : llvm::zip_equal(operand.coordinates, state.positions)) {
       Value position = known;

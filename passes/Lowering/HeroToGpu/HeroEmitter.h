@@ -1,9 +1,9 @@
 //===- HeroEmitter.h - the kernels of one hero ----------------------------------------------------===//
 #ifndef MPC_LOWERING_HEROTOGPU_HEROEMITTER_H
 #define MPC_LOWERING_HEROTOGPU_HEROEMITTER_H
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
 #include "passes/Lowering/Schedule/Schedule.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace mpc::hero {
 
@@ -11,8 +11,8 @@ namespace mpc::hero {
 class HeroEmitter {
 public:
   HeroEmitter(const Problem &problem, mlir::ModuleOp module, llvm::StringRef symbol, const Schedule &schedule)
-      : problem(problem), module(module), symbol(symbol), arch(*kernel::gpuOf(module)), schedule(schedule), tile(schedule.tile),
-        dispatch(problem.dispatch), body(dispatch.getBody().front()) {}
+      : problem(problem), module(module), symbol(symbol), arch(*kernel::gpuOf(module)), schedule(schedule),
+        tile(schedule.tile), dispatch(problem.dispatch), body(dispatch.getBody().front()) {}
 
   /// Returns the launches in order. Fails with a diagnostic.
   mlir::FailureOr<llvm::SmallVector<kernel::LaunchAttr>> run();
@@ -28,14 +28,16 @@ private:
   kernel::LaunchAttr emitReduce();
   mlir::FailureOr<kernel::LaunchAttr> emitColumnSums();
   mlir::FailureOr<kernel::LaunchAttr> emitEmptySums();
-  /// Emits the kernel of a loop dispatch that writes the column sums. `body` makes them from tensors of these types, which lie in the scratch.
-  mlir::FailureOr<kernel::LaunchAttr> emitLoops(llvm::ArrayRef<mlir::Type> inScratch, llvm::function_ref<Values(mlir::OpBuilder &, mlir::ValueRange)> body);
-  /// Appends the positions of the arguments that are read besides the hero's operands, then those of the
-  /// results.
+  /// Emits the kernel of a loop dispatch that writes the column sums. `body` makes them from tensors of these types,
+  /// which lie in the scratch.
+  mlir::FailureOr<kernel::LaunchAttr> emitLoops(llvm::ArrayRef<mlir::Type> inScratch,
+                                                llvm::function_ref<Values(mlir::OpBuilder &, mlir::ValueRange)> body);
+  /// Appends the positions of the arguments that are read besides the hero's operands, then those of the results.
   void addEpilogueArguments(llvm::SmallVector<int64_t> &positions);
   /// Starts a function with one parameter for each of these positions and calls `emit` with the parameters,
   /// keyed by position.
-  Emitted function(const llvm::Twine &name, llvm::ArrayRef<int64_t> positions, llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int64_t, mlir::Value> &)> emit);
+  Emitted function(const llvm::Twine &name, llvm::ArrayRef<int64_t> positions,
+                   llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int64_t, mlir::Value> &)> emit);
   llvm::SmallVector<Buffer> bindBuffers(ElementEmitter &e, llvm::DenseMap<int64_t, mlir::Value> &parameters);
   int64_t resultPosition(unsigned result) { return int64_t(dispatch.getInputs().size()) + result; }
   int64_t positionOf(mlir::Value argument) const { return mlir::cast<mlir::BlockArgument>(argument).getArgNumber(); }

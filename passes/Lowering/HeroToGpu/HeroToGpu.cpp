@@ -3,7 +3,8 @@
 //   @k         one block for each work item (Raster.h), or with wgmma persistent blocks that compute several:
 //              mainloop, then the epilogue or partial sums
 //   @k_reduce  where k is split: adds the partial sums in the order of the splits, then the epilogue
-//   @k_columns where the epilogue sums columns: adds the sums of the parts of the rows; without rows it is the only kernel
+//   @k_columns where the epilogue sums columns: adds the sums of the parts of the rows; without rows it is the only
+//   kernel
 //
 //===----------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
@@ -25,8 +26,9 @@ void HeroEmitter::addEpilogueArguments(llvm::SmallVector<int64_t> &positions) {
     positions.push_back(resultPosition(r));
 }
 
-HeroEmitter::Emitted HeroEmitter::function(const Twine &name, ArrayRef<int64_t> positions,
-                                           llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int64_t, Value> &)> emit) {
+HeroEmitter::Emitted
+HeroEmitter::function(const Twine &name, ArrayRef<int64_t> positions,
+                      llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int64_t, Value> &)> emit) {
   llvm::SmallVector<int64_t> unique;
   for (int64_t position : positions)
     if (!llvm::is_contained(unique, position))
@@ -64,7 +66,10 @@ llvm::SmallVector<Buffer> HeroEmitter::bindBuffers(ElementEmitter &e, llvm::Dens
       e.bindBuffer(argument, {parameter, cast<RankedTensorType>(argument.getType()), {}, {}});
   llvm::SmallVector<Buffer> results;
   for (unsigned r : problem.fullResults)
-    results.push_back({parameters.lookup(resultPosition(r)), cast<RankedTensorType>(body.getTerminator()->getOperand(r).getType()), {}, {}});
+    results.push_back({parameters.lookup(resultPosition(r)),
+                       cast<RankedTensorType>(body.getTerminator()->getOperand(r).getType()),
+                       {},
+                       {}});
   return results;
 }
 
@@ -94,14 +99,16 @@ kernel::LaunchAttr HeroEmitter::emitMain() {
         };
         auto pairs = [&](const BlockPlace &place) { return epilogue(place, 2); };
         Value a = parameters[positionOf(problem.a.tensor)], b = parameters[positionOf(problem.b.tensor)];
-        MainKernel main{c, problem, schedule, arch, raster, cast<BlockArgument>(a), cast<BlockArgument>(b), sink, pairs, {}};
+        MainKernel main{c,    problem, schedule, arch, raster, cast<BlockArgument>(a), cast<BlockArgument>(b),
+                        sink, pairs,   {}};
         for (const Buffer &result : results)
           main.results.push_back(cast<BlockArgument>(result.pointer));
         maps = emitterOf(tile.mainloop)(main);
       });
   // `min_blocks` is set even where it is 1: without it ptxas takes fewer registers than there are, and spills.
   int64_t blocks = std::max(tile.blocks, 1), resident = factsOf(tile.mainloop).persistent ? blocks : 0;
-  emitted->setAttr(kernel::EntryAttr::name, kernel::EntryAttr::get(module.getContext(), tile.threads(), resident, schedule.cluster, blocks, maps));
+  emitted->setAttr(kernel::EntryAttr::name, kernel::EntryAttr::get(module.getContext(), tile.threads(), resident,
+                                                                   schedule.cluster, blocks, maps));
   return kernel::LaunchAttr::of(emitted, raster.pieces() * schedule.cluster, /*grain=*/1, args);
 }
 
@@ -123,7 +130,8 @@ FailureOr<llvm::SmallVector<kernel::LaunchAttr>> HeroEmitter::run() {
   return launches;
 }
 
-FailureOr<llvm::SmallVector<kernel::LaunchAttr>> mpc::hero::emitScheduled(const Problem &problem, ModuleOp module, StringRef symbol, const Schedule &schedule) {
+FailureOr<llvm::SmallVector<kernel::LaunchAttr>> mpc::hero::emitScheduled(const Problem &problem, ModuleOp module,
+                                                                          StringRef symbol, const Schedule &schedule) {
   return HeroEmitter(problem, module, symbol, schedule).run();
 }
 
@@ -135,21 +143,21 @@ static LogicalResult requireSchedule(const Problem &problem, const GpuArch &arch
   Location loc = problem.hero->getLoc();
   if (!arch.hasWgmma)
     return emitErrorWithHint(loc, "products of 8-bit floats have no kernel for " + arch.name,
-                             "compile for " + firstGpuArchWith(&GpuArch::hasWgmma) + ", or cast the factors to 16 bits");
+                             "compile for " + firstGpuArchWith(&GpuArch::hasWgmma) +
+                                 ", or cast the factors to 16 bits");
   for (auto [name, operand] : {std::pair("A", &problem.a), std::pair("B", &problem.b)})
     if (operand->contiguous != Axis::K)
       return emitErrorWithHint(
-          loc,
-          llvm::Twine("factor ") + name + " of 8-bit floats is not contiguous along the summed dimension",
+          loc, llvm::Twine("factor ") + name + " of 8-bit floats is not contiguous along the summed dimension",
           "pass its graph.transpose, made where it is cast to 8 bits, and turn transpose_" +
               llvm::StringRef(name).lower() + " around");
-  return emitErrorWithHint(loc,
-                           "factors of 8-bit floats whose " + llvm::Twine(problem.k()) +
-                               " summed elements are no rows of 16 bytes",
-                           "make the summed dimension a multiple of 16, at least 16");
+  return emitErrorWithHint(
+      loc, "factors of 8-bit floats whose " + llvm::Twine(problem.k()) + " summed elements are no rows of 16 bytes",
+      "make the summed dimension a multiple of 16, at least 16");
 }
 
-FailureOr<llvm::SmallVector<kernel::LaunchAttr>> mpc::emitGpuHero(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
+FailureOr<llvm::SmallVector<kernel::LaunchAttr>> mpc::emitGpuHero(kernel::DispatchOp dispatch, ModuleOp module,
+                                                                  StringRef symbol) {
   if (dispatch.computesNothing())
     return llvm::SmallVector<kernel::LaunchAttr>();
   const GpuArch &arch = *kernel::gpuOf(module);

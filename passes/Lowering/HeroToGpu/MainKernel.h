@@ -18,7 +18,8 @@ struct MainKernel {
   llvm::function_ref<std::unique_ptr<Sink>(const BlockPlace &, int neighbours)> sink;
   /// Makes the epilogue of a work item whose sums come in pairs; used where they are not partial sums.
   llvm::function_ref<Epilogue(const BlockPlace &)> pairs;
-  llvm::SmallVector<mlir::BlockArgument> results; ///< the parameters that hold the results; empty where sums are partial
+  llvm::SmallVector<mlir::BlockArgument>
+      results; ///< the parameters that hold the results; empty where sums are partial
 };
 
 /// Emits the code of one thread and returns the tensor maps that the kernel needs.

@@ -22,8 +22,8 @@ class MmaEmitter {
 public:
   MmaEmitter(Code c, const Problem &problem, const Tile &tile, const GpuArch &arch, const BlockPlace &place)
       : c(c), problem(problem), tile(tile), arch(arch), place(place) {
-    memory = kernel::SharedOp::create(c.b, LLVM::LLVMPointerType::get(c.b.getContext(), 3),
-                                      mmaSharedBytes(tile), /*alignment=*/128);
+    memory = kernel::SharedOp::create(c.b, LLVM::LLVMPointerType::get(c.b.getContext(), 3), mmaSharedBytes(tile),
+                                      /*alignment=*/128);
     lane = c.rem(place.thread, 32);
     warp = c.div(place.thread, 32);
     warpM = c.mul(c.div(warp, tile.n / tile.partN), tile.partM);
@@ -107,9 +107,9 @@ void MmaEmitter::mainloop(Value a, Value b) {
     }
     for (Feed &feed : feeds)
       if (!feed.async)
-        feed.units = c.when(
-            exists, llvm::SmallVector<Type>(feed.tile.gather.units().size(), feed.tile.gather.unitType()),
-            [&] { return feed.tile.gather.load(feed.cursor); });
+        feed.units =
+            c.when(exists, llvm::SmallVector<Type>(feed.tile.gather.units().size(), feed.tile.gather.unitType()),
+                   [&] { return feed.tile.gather.load(feed.cursor); });
   };
   auto finish = [&](Value stage) {
     for (Feed &feed : feeds)
@@ -161,7 +161,8 @@ void MmaEmitter::drain(Sink &sink) {
   Value slab = c.at(memory, c.wide(c.mul(warp, drainBytes(tile.partN))));
   Value firstM = c.add(place.firstM, warpM), firstN = c.add(place.firstN, warpN);
   drainWarp(
-      c, slab, lane, tile.partN, sums, [&](int band) { return c.add(firstM, 16 * band); }, firstN, c.div(firstM, tile.partM), sink);
+      c, slab, lane, tile.partN, sums, [&](int band) { return c.add(firstM, 16 * band); }, firstN,
+      c.div(firstM, tile.partM), sink);
 }
 
 llvm::SmallVector<kernel::TensorMapAttr> mpc::hero::emitMma(const MainKernel &main) {

@@ -44,9 +44,8 @@ BlockPlace Raster::place(Code c, Value thread, Value piece, Value rank) const {
   place.split = c.div(matrix, matrices);
   int64_t each = llvm::divideCeilSigned(kTiles, schedule.splits);
   place.firstK = c.mul(place.split, each);
-  place.lastK = schedule.splits == 1
-                    ? c.i32(kTiles)
-                    : c.b.createOrFold<arith::MinSIOp>(c.add(place.firstK, each), c.i32(kTiles));
+  place.lastK =
+      schedule.splits == 1 ? c.i32(kTiles) : c.b.createOrFold<arith::MinSIOp>(c.add(place.firstK, each), c.i32(kTiles));
   return place;
 }
 

@@ -15,8 +15,7 @@ public:
   Raster(const Problem &problem, const Schedule &schedule, const GpuArch &arch);
 
   int64_t pieces() const;
-  /// The place of a block in a work item. `rank` is the block's number in its cluster, null where blocks are
-  /// alone.
+  /// The place of a block in a work item. `rank` is the block's number in its cluster, null where blocks are alone.
   BlockPlace place(Code c, mlir::Value thread, mlir::Value piece, mlir::Value rank) const;
   /// The place of a block that computes the work item of its own number, and no other.
   BlockPlace placeOfBlock(Code c) const;

@@ -7,8 +7,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
 
-/// A box has 64 rows of 128 bytes, swizzled by chunks of 16 bytes. Two boxes fill wgmmaOutBytes and are used in
-/// turns.
+/// A box has 64 rows of 128 bytes, swizzled by chunks of 16 bytes. Two boxes fill wgmmaOutBytes and are used in turns.
 static constexpr int boxRows = 64, rowBytes = 128, chunkBytes = 16;
 static constexpr int64_t boxBytes = int64_t(boxRows) * rowBytes, buffers = wgmmaOutBytes / boxBytes;
 /// The most ops behind the hero whose elements take code.
@@ -27,27 +26,24 @@ std::optional<Box> mpc::hero::resultBoxOf(const Problem &problem) {
       ops += elemental.getElementCost() == ElementCost::Short;
     }
   auto isHalf = [](Value v) { return graph::elementOf(v).isF16() || graph::elementOf(v).isBF16(); };
-  if (ops > mostOps || problem.storeVector(2) != 2 ||
-      !llvm::all_of(body.getTerminator()->getOperands(), isHalf))
+  if (ops > mostOps || problem.storeVector(2) != 2 || !llvm::all_of(body.getTerminator()->getOperands(), isHalf))
     return std::nullopt;
   return boxOfResult(problem.result(), boxRows);
 }
 
-ResultBoxes::ResultBoxes(Code c, const Problem &problem, Box box, unsigned firstMap, Value memory,
-                         Value thread, Value rank, int warpgroups)
-    : c(c), problem(problem), result(problem.result()), box(std::move(box)), firstMap(firstMap),
-      memory(memory), thread(thread), rank(rank), leader(c.equal(thread, 0)), warpgroups(warpgroups) {}
+ResultBoxes::ResultBoxes(Code c, const Problem &problem, Box box, unsigned firstMap, Value memory, Value thread,
+                         Value rank, int warpgroups)
+    : c(c), problem(problem), result(problem.result()), box(std::move(box)), firstMap(firstMap), memory(memory),
+      thread(thread), rank(rank), leader(c.equal(thread, 0)), warpgroups(warpgroups) {}
 
 void ResultBoxes::barrier() {
   // The number of a barrier is a constant, so each warpgroup has code with a barrier of its own.
   if (warpgroups == 1)
     return c.barrier(1, 128);
-  c.branch(
-      c.equal(rank, 0), [&] { c.barrier(1, 128); }, [&] { c.barrier(2, 128); });
+  c.branch(c.equal(rank, 0), [&] { c.barrier(1, 128); }, [&] { c.barrier(2, 128); });
 }
 
-void ResultBoxes::put(Epilogue &epilogue, Value firstM, Value firstN, Value z, int columns,
-                      ArrayRef<Value> sums) {
+void ResultBoxes::put(Epilogue &epilogue, Value firstM, Value firstN, Value z, int columns, ArrayRef<Value> sums) {
   Value lane = c.rem(thread, 32), warpRow = c.mul(c.div(thread, 32), 16);
   // Sum 2 h + p of a fragment is at row lane / 4 + 8 h, column 2 (lane mod 4) + p (PTX ISA, wgmma.m64nNk16).
   Value row = c.add(warpRow, c.div(lane, 4)), column = c.mul(c.rem(lane, 4), 2);
@@ -70,8 +66,7 @@ void ResultBoxes::put(Epilogue &epilogue, Value firstM, Value firstN, Value z, i
         for (int h = 0; h < 2; ++h) {
           ArrayRef<Value> pair = sums.slice((size_t(band) * (columns / 8) + strip * 8 + j) * 4 + 2 * h, 2);
           for (auto [r, values] : llvm::enumerate(epilogue.values(rows[h], pairColumn, pair)))
-            packed[r].push_back(
-                LLVM::BitcastOp::create(c.b, c.b.getI32Type(), c.vector(ArrayRef<Value>(values))));
+            packed[r].push_back(LLVM::BitcastOp::create(c.b, c.b.getI32Type(), c.vector(ArrayRef<Value>(values))));
         }
       }
       for (unsigned r = 0; r < results.size(); ++r, ++number) {
@@ -84,8 +79,7 @@ void ResultBoxes::put(Epilogue &epilogue, Value firstM, Value firstN, Value z, i
         barrier();
         for (int i = 0; i < boxElements / 16; ++i) {
           Value at = c.at(c.at(lineAt, c.wide(c.mul(c.bitXor(chunk, 2 * i), chunkBytes))), buffer);
-          kernel::StoreMatrixOp::create(c.b, at,
-                                        ValueRange(ArrayRef<Value>(packed[r]).slice(size_t(4) * i, 4)),
+          kernel::StoreMatrixOp::create(c.b, at, ValueRange(ArrayRef<Value>(packed[r]).slice(size_t(4) * i, 4)),
                                         /*transpose=*/false);
         }
         kernel::AsyncFenceOp::create(c.b);

@@ -31,7 +31,6 @@ Ring::Position Ring::advanced(Position p, Value count) {
 
 void Ring::release(Value stage, Value lane, Value also) {
   // One lane arrives for each block of the cluster.
-  c.when(c.both(also, c.below(lane, cluster)), [&] {
-    kernel::MbarrierArriveOp::create(c.b, at(emptyBarriers, stage), cluster > 1 ? lane : Value());
-  });
+  c.when(c.both(also, c.below(lane, cluster)),
+         [&] { kernel::MbarrierArriveOp::create(c.b, at(emptyBarriers, stage), cluster > 1 ? lane : Value()); });
 }

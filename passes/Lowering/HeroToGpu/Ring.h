@@ -21,18 +21,15 @@ public:
 
   Ring(Code c, int stages, int cluster);
 
-  /// Called by one thread before any other use (an mbarrier_fence and a barrier must follow): `fillers`
-  /// arrivals make a stage full, and the arrivals of `readers` warps of each block of the cluster make it
-  /// empty.
+  /// Called by one thread before any other use (an mbarrier_fence and a barrier must follow): `fillers` arrivals make a
+  /// stage full, and the arrivals of `readers` warps of each block of the cluster make it empty.
   void init(int fillers, int readers);
 
   /// The position at which everybody starts, and the positions one stage and `count` stages (i32) further on.
   Position start() { return {c.i32(0), c.i32(0)}; }
   Position next(Position p);
   Position advanced(Position p, mlir::Value count);
-  mlir::Value nextStage(mlir::Value stage) {
-    return c.select(c.equal(stage, stages - 1), c.i32(0), c.add(stage, 1));
-  }
+  mlir::Value nextStage(mlir::Value stage) { return c.select(c.equal(stage, stages - 1), c.i32(0), c.add(stage, 1)); }
 
   mlir::Value full(mlir::Value stage) { return at(fullBarriers, stage); }
   void awaitFull(Position p) { kernel::MbarrierWaitOp::create(c.b, full(p.stage), p.parity); }
@@ -40,9 +37,7 @@ public:
   void awaitEmpty(Position p) {
     kernel::MbarrierWaitOp::create(c.b, at(emptyBarriers, p.stage), c.bitXor(p.parity, 1));
   }
-  void arriveFull(mlir::Value stage) {
-    kernel::MbarrierArriveOp::create(c.b, at(fullBarriers, stage), mlir::Value());
-  }
+  void arriveFull(mlir::Value stage) { kernel::MbarrierArriveOp::create(c.b, at(fullBarriers, stage), mlir::Value()); }
   /// Says that the calling warp has read the stage. `lane` is the thread's lane; `also` is a further
   /// condition, which may be null.
   void release(mlir::Value stage, mlir::Value lane, mlir::Value also);

@@ -40,8 +40,8 @@ private:
   int64_t bytes; ///< the size of a stage
   mlir::Value memory;
   llvm::SmallVector<std::pair<mlir::Value, int64_t>> unitPlaces; ///< offsets in a stage, in bytes
-  /// Offsets, in bytes, of the row that the lane addresses: one for each step where k is contiguous, else one for each
-  /// number.
+  /// Offsets, in bytes, of the row that the lane addresses: one for each step where k is contiguous, else one
+  /// for each number.
   Values lanePlaces;
 };
 

@@ -19,8 +19,8 @@ kernel::LaunchAttr HeroEmitter::emitReduce() {
   int64_t perRow = problem.n() / vector, count = problem.z() * problem.m() * perRow;
   llvm::SmallVector<int64_t> positions = {kernel::LaunchAttr::scratch};
   addEpilogueArguments(positions);
-  auto [emitted, args] = function(
-      symbol + "_reduce", positions, [&](ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters) {
+  auto [emitted, args] =
+      function(symbol + "_reduce", positions, [&](ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters) {
         Code c{e.b};
         Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
         Value number = c.add(c.mul(block, reduceThreads), kernel::ThreadIdOp::create(c.b, c.b.getI32Type()));
@@ -45,7 +45,8 @@ kernel::LaunchAttr HeroEmitter::emitReduce() {
   return kernel::LaunchAttr::of(emitted, llvm::divideCeilSigned(count, reduceThreads), /*grain=*/1, args);
 }
 
-FailureOr<kernel::LaunchAttr> HeroEmitter::emitLoops(ArrayRef<Type> inScratch, llvm::function_ref<Values(OpBuilder &, ValueRange)> body) {
+FailureOr<kernel::LaunchAttr> HeroEmitter::emitLoops(ArrayRef<Type> inScratch,
+                                                     llvm::function_ref<Values(OpBuilder &, ValueRange)> body) {
   Location loc = problem.hero->getLoc();
   Block holder; // what a dispatch reads comes from outside of it
   holder.addArguments(inScratch, llvm::SmallVector<Location>(inScratch.size(), loc));
@@ -71,9 +72,12 @@ FailureOr<kernel::LaunchAttr> HeroEmitter::emitColumnSums() {
     Location loc = problem.hero->getLoc();
     Values sums;
     for (auto [s, column] : llvm::enumerate(problem.columnSums)) {
-      auto slice = graph::SliceOp::create(b, loc, RankedTensorType::get({1, parts, problem.n()}, type), partial[0], b.getDenseI64ArrayAttr({int64_t(s), 0, 0}),
-                                          b.getDenseI64ArrayAttr({1, parts, problem.n()}), b.getDenseI64ArrayAttr({1, 1, 1}));
-      Value sum = graph::ReduceSumOp::create(b, loc, RankedTensorType::get({problem.n()}, type), slice, b.getDenseI64ArrayAttr({0, 1}), /*keepdims=*/false);
+      auto slice =
+          graph::SliceOp::create(b, loc, RankedTensorType::get({1, parts, problem.n()}, type), partial[0],
+                                 b.getDenseI64ArrayAttr({int64_t(s), 0, 0}),
+                                 b.getDenseI64ArrayAttr({1, parts, problem.n()}), b.getDenseI64ArrayAttr({1, 1, 1}));
+      Value sum = graph::ReduceSumOp::create(b, loc, RankedTensorType::get({problem.n()}, type), slice,
+                                             b.getDenseI64ArrayAttr({0, 1}), /*keepdims=*/false);
       auto result = cast<RankedTensorType>(column.op->getResult(0).getType());
       sums.push_back(graph::reshapeTo(b, loc, graph::castTo(b, loc, sum, result.getElementType()), result.getShape()));
     }

@@ -8,8 +8,8 @@
 //===------------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Simt.h"
 #include "dialects/Graph/IR/Shapes.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/Lowering/Schedule/SharedBytes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -52,8 +52,7 @@ public:
     Values result;
     int step = 16 / bytes;
     for (int i = 0; i < group; i += step) {
-      Value v =
-          c.load(VectorType::get({step}, type), c.at(place, (int64_t(k) * line + outer + i) * bytes), 16);
+      Value v = c.load(VectorType::get({step}, type), c.at(place, (int64_t(k) * line + outer + i) * bytes), 16);
       for (int j = 0; j < step; ++j)
         result.push_back(c.extract(v, j));
     }
@@ -65,14 +64,12 @@ private:
   Values widen(Value bits) {
     Type storage = element.isBF16() ? Type(c.b.getI16Type()) : element;
     int count = gather.vector();
-    Value typed =
-        LLVM::BitcastOp::create(c.b, count == 1 ? storage : Type(VectorType::get({count}, storage)), bits);
+    Value typed = LLVM::BitcastOp::create(c.b, count == 1 ? storage : Type(VectorType::get({count}, storage)), bits);
     Values result;
     for (int i = 0; i < count; ++i) {
       Value v = count == 1 ? typed : c.extract(typed, i);
       if (element.isBF16()) {
-        Value high =
-            c.b.createOrFold<arith::ShLIOp>(arith::ExtUIOp::create(c.b, c.b.getI32Type(), v), c.i32(16));
+        Value high = c.b.createOrFold<arith::ShLIOp>(arith::ExtUIOp::create(c.b, c.b.getI32Type(), v), c.i32(16));
         v = arith::BitcastOp::create(c.b, c.b.getF32Type(), high);
       } else if (element != type) {
         v = arith::ExtFOp::create(c.b, type, v);
@@ -95,12 +92,12 @@ private:
 } // namespace
 
 /// Emits the code of one thread for its share of a block's tile of C, over the tiles of k that `place` names.
-static void emitTile(Code c, const Problem &problem, const Tile &tile, Value a, Value b, const BlockPlace &place, Sink &sink) {
+static void emitTile(Code c, const Problem &problem, const Tile &tile, Value a, Value b, const BlockPlace &place,
+                     Sink &sink) {
   Type type = problem.accumulator();
   int bytes = type.getIntOrFloatBitWidth() / 8;
   int groupsM = tile.partM / group, groupsN = tile.partN / group, across = tile.n / tile.partN;
-  Value threadN = c.mul(c.rem(place.thread, across), group),
-        threadM = c.mul(c.div(place.thread, across), group);
+  Value threadN = c.mul(c.rem(place.thread, across), group), threadM = c.mul(c.div(place.thread, across), group);
   Values sums(tile.partM * tile.partN, arith::ConstantOp::create(c.b, c.b.getFloatAttr(type, 0)));
 
   if (problem.k() > 0) {
@@ -123,8 +120,7 @@ static void emitTile(Code c, const Problem &problem, const Tile &tile, Value a, 
       Values next(carried.begin(), carried.begin() + sums.size());
       Value parity = carried[sums.size()];
       ValueRange cursors = carried.drop_front(sums.size() + 1);
-      Values nextA = gatherA.advance(cursors.take_front(digitsA)),
-             nextB = gatherB.advance(cursors.drop_front(digitsA));
+      Values nextA = gatherA.advance(cursors.take_front(digitsA)), nextB = gatherB.advance(cursors.drop_front(digitsA));
       Value more = c.compare(arith::CmpIPredicate::slt, c.add(kTile, 1), place.lastK);
       llvm::SmallVector<Type> types(countA, gatherA.unitType());
       types.append(gatherB.units().size(), gatherB.unitType());

@@ -8,8 +8,8 @@ using namespace mpc::hero;
 
 //===-- Epilogue ---------------------------------------------------------------------------------===//
 
-Epilogue::Epilogue(const Problem &problem, ElementEmitter &e, llvm::SmallVector<Buffer> results, Value z,
-                   int64_t spanM, int64_t spanN, int neighbours, RowParts parts)
+Epilogue::Epilogue(const Problem &problem, ElementEmitter &e, llvm::SmallVector<Buffer> results, Value z, int64_t spanM,
+                   int64_t spanN, int neighbours, RowParts parts)
     : problem(problem), e(e), results(std::move(results)), spanM(spanM), spanN(spanN),
       vector(problem.storeVector(neighbours)), parts(parts), matrix(z), z(symbolsOf(Axis::Z, z)) {}
 
@@ -57,7 +57,8 @@ Values Epilogue::put(Value m, Value n, ArrayRef<Value> sums, ValueRange state) {
     if (problem.columnSums.empty() || !exists)
       c.when(exists, [&] { terms = compute(); });
     else // rows and columns beyond C add zeros
-      terms = c.when(exists, llvm::SmallVector<Type>(problem.columnSums.size() * vector, problem.accumulator()), compute);
+      terms =
+          c.when(exists, llvm::SmallVector<Type>(problem.columnSums.size() * vector, problem.accumulator()), compute);
     for (auto [t, term] : llvm::enumerate(terms)) {
       Value &sum = next[t / vector * sums.size() + i + t % vector];
       sum = arith::AddFOp::create(e.b, sum, term);
@@ -97,8 +98,7 @@ llvm::SmallVector<Values> Epilogue::values(Value m, Value n, ArrayRef<Value> sum
   llvm::SmallVector<Values> byResult(results.size());
   for (auto [i, element] : llvm::enumerate(each.stores)) {
     size_t r = i % results.size();
-    byResult[r].push_back(
-        c.b.createOrFold<arith::TruncFOp>(results[r].type.getElementType(), element.second));
+    byResult[r].push_back(c.b.createOrFold<arith::TruncFOp>(results[r].type.getElementType(), element.second));
   }
   return byResult;
 }
@@ -153,8 +153,7 @@ Epilogue::Elements Epilogue::elements(Value m, Value n, ArrayRef<Value> sums) {
 //===-- Partial sums --------------------------------------------------------------------------------===//
 
 Partials::Partials(const Problem &problem, Code c, Value scratch, const BlockPlace &place, int neighbours)
-    : problem(problem), c(c), spanM(place.spanM), spanN(place.spanN),
-      vector(problem.storeVector(neighbours)) {
+    : problem(problem), c(c), spanM(place.spanM), spanN(place.spanN), vector(problem.storeVector(neighbours)) {
   int64_t bytes = problem.accumulator().getIntOrFloatBitWidth() / 8;
   Value matrix = c.add(c.mul(c.wide(place.split), problem.z()), c.wide(place.z));
   first = c.at(scratch, c.mul(matrix, problem.m() * problem.n() * bytes));

@@ -6,7 +6,8 @@
 
 namespace mpc::hero {
 
-/// A sink is where a mainloop's sums go. It takes elements of C from the threads that have computed them. What a thread has to remember from one row to the next (sums over rows) is the
+/// A sink is where a mainloop's sums go. It takes elements of C from the threads that have computed them. What a thread
+/// has to remember from one row to the next (sums over rows) is the
 /// *state* of its columns, which the mainloop carries.
 class Sink {
 public:
@@ -16,7 +17,8 @@ public:
   /// Takes C(m, n), C(m, n + 1), ...; n is a multiple of their number. m and n (i32) may lie beyond C, and
   /// then nothing is stored. Returns the state behind this row.
   virtual Values put(mlir::Value m, mlir::Value n, llvm::ArrayRef<mlir::Value> sums, mlir::ValueRange state) = 0;
-  /// Takes the state of columns n, n + 1, ... behind the last row of a part (Tile::rowsPerPart). `part` (i32) is the part's number in its matrix.
+  /// Takes the state of columns n, n + 1, ... behind the last row of a part (Tile::rowsPerPart). `part` (i32) is the
+  /// part's number in its matrix.
   virtual void finish(mlir::Value part, mlir::Value n, mlir::ValueRange state) {}
 };
 
@@ -32,8 +34,8 @@ class Epilogue : public Sink {
 public:
   /// `results` has a buffer for each of the problem's full results. `spanM` and `spanN` are the multiples that m and
   /// n are rounded up to. `neighbours` sums come at once.
-  Epilogue(const Problem &problem, ElementEmitter &e, llvm::SmallVector<Buffer> results, mlir::Value z,
-           int64_t spanM, int64_t spanN, int neighbours, RowParts parts = {});
+  Epilogue(const Problem &problem, ElementEmitter &e, llvm::SmallVector<Buffer> results, mlir::Value z, int64_t spanM,
+           int64_t spanN, int neighbours, RowParts parts = {});
   Values initial(int columns) override;
   Values put(mlir::Value m, mlir::Value n, llvm::ArrayRef<mlir::Value> sums, mlir::ValueRange state) override;
   void finish(mlir::Value part, mlir::Value n, mlir::ValueRange state) override;
@@ -43,14 +45,14 @@ public:
 
 private:
   using Symbols = llvm::SmallVector<SymbolId, 4>;
-  /// Symbols for C's digits of an axis, bound to `number`; along n the last digit counts in units of
-  /// `vector`.
+  /// Symbols for C's digits of an axis, bound to `number`; along n the last digit counts in units of `vector`.
   Symbols symbolsOf(Axis axis, mlir::Value number);
   /// The index of C(m, n + neighbour) in the hero's result.
   IndexVector indexOf(mlir::Value m, mlir::Value n, int64_t neighbour);
   struct Elements {
-    llvm::SmallVector<std::pair<Index, mlir::Value>> stores; ///< for each sum, for each full result: its index and value
-    Values terms;                                            ///< for each column sum, for each sum: what it adds
+    llvm::SmallVector<std::pair<Index, mlir::Value>>
+        stores;   ///< for each sum, for each full result: its index and value
+    Values terms; ///< for each column sum, for each sum: what it adds
   };
   /// Computes the epilogue of C(m, n), ..., which exist.
   Elements elements(mlir::Value m, mlir::Value n, llvm::ArrayRef<mlir::Value> sums);

@@ -52,8 +52,7 @@ public:
       : main(main), c(main.c), problem(main.problem), schedule(main.schedule), tile(schedule.tile),
         boxA(boxOf(problem.a, tile.m / blocksOf(Axis::M), tile.k)),
         boxB(boxOf(problem.b, tile.n / blocksOf(Axis::N), tile.k)),
-        resultBox(main.results.empty() ? std::nullopt : resultBoxOf(problem)),
-        ring(c, tile.stages, schedule.cluster) {
+        resultBox(main.results.empty() ? std::nullopt : resultBoxOf(problem)), ring(c, tile.stages, schedule.cluster) {
     memory = kernel::SharedOp::create(c.b, LLVM::LLVMPointerType::get(c.b.getContext(), 3),
                                       wgmmaRingBytes(tile) + tile.workers() * wgmmaOutBytes, /*alignment=*/1024);
     memoryB = c.at(memory, tile.stages * tile.m * rowBytes);
@@ -112,10 +111,10 @@ private:
 
 void WgmmaEmitter::run() {
   initBarriers();
-  // The shuffle tells the assembler that the warp has one value, so that descriptors stay out of the threads'
-  // registers.
-  Value group = kernel::ShuffleOp::create(c.b, c.b.getI32Type(), kernel::ShuffleMode::Index,
-                                          c.div(thread, warpgroup), c.i32(0));
+  // The shuffle tells the assembler that the warp has one value, so that descriptors stay out of the
+  // threads' registers.
+  Value group =
+      kernel::ShuffleOp::create(c.b, c.b.getI32Type(), kernel::ShuffleMode::Index, c.div(thread, warpgroup), c.i32(0));
   auto setRegisters = [&](int count, int withoutGathers, bool increase) {
     if (tile.consumerRegisters != 0)
       kernel::SetRegistersOp::create(c.b, uint32_t(gathers() ? count : withoutGathers), increase);
@@ -172,15 +171,12 @@ void WgmmaEmitter::initBarriers() {
   blockBarrier();
 }
 
-void WgmmaEmitter::forEachPiece(ValueRange init,
-                                llvm::function_ref<Values(const BlockPlace &, ValueRange)> body) {
+void WgmmaEmitter::forEachPiece(ValueRange init, llvm::function_ref<Values(const BlockPlace &, ValueRange)> body) {
   Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
   Value blocks = kernel::GridSizeOp::create(c.b, c.b.getI32Type());
   c.loop(
       c.div(block, schedule.cluster), c.i32(main.raster.pieces()), init,
-      [&](Value piece, ValueRange carried) {
-        return body(main.raster.place(c, thread, piece, blockRank), carried);
-      },
+      [&](Value piece, ValueRange carried) { return body(main.raster.place(c, thread, piece, blockRank), carried); },
       c.div(blocks, schedule.cluster), /*rolled=*/true);
 }
 
@@ -216,10 +212,9 @@ Ring::Position WgmmaEmitter::producePiece(const BlockPlace &place, Ring::Positio
   auto open = [&](Feed &feed, const Operand &operand, const std::optional<Box> &box, unsigned map, Value base,
                   int tileOuter, Value to) {
     if (box)
-      feed.cursor = feed.box
-                        .emplace(c, operand, *box, map, tileOuter, tile.k, place, to, blocksOf(operand.outer),
-                                 blockRank)
-                        .cursor(place.firstK);
+      feed.cursor =
+          feed.box.emplace(c, operand, *box, map, tileOuter, tile.k, place, to, blocksOf(operand.outer), blockRank)
+              .cursor(place.firstK);
     else
       feed.cursor = feed.gathered.emplace(c, operand, base, tileOuter, tile.k, warpgroup, place, problem, to)
                         .gather.cursor(place.firstK);
@@ -288,9 +283,8 @@ void WgmmaEmitter::consume(Value rank) {
   forEachPiece({start.stage, start.parity, c.i32(0)}, [&](const BlockPlace &place, ValueRange carried) {
     Ring::Position position{carried[0], carried[1]};
     Value piece = carried[2]; // the number of the item in the block's order
-    Value ours = tile.pingPong
-                     ? c.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, c.rem(piece, 2), rank)
-                     : Value();
+    Value ours =
+        tile.pingPong ? c.b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, c.rem(piece, 2), rank) : Value();
     c.when(ours, [&] {
       if (tile.pingPong)
         awaitTurn(piece, rank);
@@ -332,8 +326,8 @@ static kernel::MmaType mmaTypeOf(const Operand &operand) {
 ValueRange WgmmaEmitter::startProduct(ValueRange sums, Value a, Value b, int band, int step) {
   auto layoutOf = [&](const Operand &operand) {
     bool transposed = operand.contiguous != Axis::K;
-    return kernel::MatrixLayoutAttr::get(c.b.getContext(), kernel::Swizzle::B128,
-                                         transposed ? panelBytes : 16, /*stride=*/1024, transposed);
+    return kernel::MatrixLayoutAttr::get(c.b.getContext(), kernel::Swizzle::B128, transposed ? panelBytes : 16,
+                                         /*stride=*/1024, transposed);
   };
   // Where rows are contiguous (16-bit types only), the k of a step are in 16 lines of 128 bytes.
   auto offsetOf = [&](const Operand &operand) {
@@ -343,8 +337,8 @@ ValueRange WgmmaEmitter::startProduct(ValueRange sums, Value a, Value b, int ban
   auto other = typeA == typeB ? kernel::MmaTypeAttr() : kernel::MmaTypeAttr::get(c.b.getContext(), typeB);
   SmallVector<Type> types(tile.partN / 2, c.b.getF32Type());
   return kernel::WgmmaOp::create(c.b, types, typeA, a, uint32_t(band * panelBytes + offsetOf(problem.a)),
-                                 layoutOf(problem.a), b, uint32_t(offsetOf(problem.b)), layoutOf(problem.b),
-                                 sums, other)
+                                 layoutOf(problem.a), b, uint32_t(offsetOf(problem.b)), layoutOf(problem.b), sums,
+                                 other)
       .getD();
 }
 

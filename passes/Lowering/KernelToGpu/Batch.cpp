@@ -1,6 +1,7 @@
 //===- Batch.cpp - a batch of dispatches becomes one kernel ---------------------------===//
 //
-// Before:  kernel.dispatch batch "b" (...) { kernel.dispatch pointwise "x" ...; kernel.dispatch row "y" ...; kernel.yield ... }
+// Before: kernel.dispatch batch "b" (...) { kernel.dispatch pointwise "x" ...; kernel.dispatch row "y" ...;
+// kernel.yield ... }
 // After:   llvm.func @k(...) { if (block < blocks of x) { x } else if (the block belongs to y) { y } }
 //
 // Members that compute the same function on other buffers share code, which gets the pointers of the member
@@ -11,11 +12,11 @@
 //===------------------------------------------------------------------------------------===//
 #include "dialects/Kernel/Analysis/SameCode.h"
 #include "dialects/Kernel/IR/SharedMemory.h"
+#include "passes/Lowering/KernelToGpu/GpuNest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/Lowering/KernelToGpu/GpuNest.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -98,8 +99,7 @@ void BatchEmitter::createShared() {
     most.alignment = std::max(most.alignment, own.alignment);
   }
   if (most.bytes > 0)
-    shared =
-        SharedOp::create(e->b, LLVM::LLVMPointerType::get(batch.getContext(), 3), most.bytes, most.alignment);
+    shared = SharedOp::create(e->b, LLVM::LLVMPointerType::get(batch.getContext(), 3), most.bytes, most.alignment);
 }
 
 void BatchEmitter::adapt(LLVM::LLVMFuncOp member, Value number, int64_t threads) {
@@ -167,4 +167,6 @@ FailureOr<LaunchAttr> BatchEmitter::run() {
   return makeKernel(function, {blocks, threads});
 }
 
-FailureOr<LaunchAttr> mpc::emitGpuBatch(DispatchOp batch, ModuleOp module, StringRef symbol) { return BatchEmitter(batch, module, symbol).run(); }
+FailureOr<LaunchAttr> mpc::emitGpuBatch(DispatchOp batch, ModuleOp module, StringRef symbol) {
+  return BatchEmitter(batch, module, symbol).run();
+}

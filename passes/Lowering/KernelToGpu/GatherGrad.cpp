@@ -10,30 +10,27 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
+#include "passes/Lowering/KernelToGpu/GpuNest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "passes/Lowering/KernelToGpu/GpuNest.h"
 
 using namespace mlir;
 using namespace mpc;
 
 using Values = llvm::SmallVector<Value>;
 
-/// The blocks that fill any GPU several times over; the most rows of a block, and the most bytes of their
-/// sums.
+/// The blocks that fill any GPU several times over; the most rows of a block, and the most bytes of their sums.
 static constexpr int64_t wantedBlocks = 1024, mostRows = 64, mostBytes = 32768;
 
 Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e) {
-  auto op =
-      cast<graph::GatherGradOp>(dispatch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
+  auto op = cast<graph::GatherGradOp>(dispatch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
   ArrayRef<int64_t> dx = graph::shapeOf(op.getDx()), indices = graph::shapeOf(op.getIndices());
   size_t axis = op.getAxis();
   ArrayRef<int64_t> before = dx.take_front(axis), after = dx.drop_front(axis + 1);
   int64_t inner = llvm::product_of(after), rows = dx[axis], count = llvm::product_of(indices),
           columns = llvm::product_of(before) * inner;
   Type element = graph::elementOf(op.getDx()), type = ElementEmitter::registerType(element);
-  int64_t threads =
-      std::clamp((columns + warpThreads - 1) / warpThreads * warpThreads, warpThreads, blockThreads / 2);
+  int64_t threads = std::clamp((columns + warpThreads - 1) / warpThreads * warpThreads, warpThreads, blockThreads / 2);
   int64_t columnBlocks = (columns + threads - 1) / threads, bytes = type.getIntOrFloatBitWidth() / 8;
   int64_t blockRows = std::clamp<int64_t>(rows * columnBlocks / wantedBlocks, 1,
                                           std::min({mostRows, rows, mostBytes / (threads * bytes)}));
@@ -49,15 +46,14 @@ Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result,
     column = arith::MinUIOp::create(e.b, column, t.i32(columns - 1));
   }
   Index at = e.opaque(t.wide(column), 0, columns - 1), a = e.floorDiv(at, inner), c = e.mod(at, inner);
-  Value memory = kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3),
-                                          blockRows * threads * bytes);
+  Value memory =
+      kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3), blockRows * threads * bytes);
   Buffer sums{memory, RankedTensorType::get({blockRows * threads}, type), {}, {}};
   Index mine = e.opaque(t.wide(tid), 0, threads - 1);
   auto place = [&](Value row) { return e.opaque(t.wide(row), 0, blockRows - 1) * threads + mine; };
 
-  t.loop(t.i32(0), blockRows, 1, {}, [&](Value row, ValueRange) -> Values {
-    return e.store(sums, place(row), e.constant(type, 0)), Values();
-  });
+  t.loop(t.i32(0), blockRows, 1, {},
+         [&](Value row, ValueRange) -> Values { return e.store(sums, place(row), e.constant(type, 0)), Values(); });
   t.loop(t.i32(0), count, warpThreads, {}, [&](Value low, ValueRange) -> Values {
     Value number = t.add(low, lane), known;
     if (count % warpThreads != 0) {

@@ -15,10 +15,10 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "passes/Lowering/Elemental/Ops/Models.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/Lowering/Elemental/Ops/Models.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -29,13 +29,9 @@ using Values = llvm::SmallVector<Value>;
 
 Value ThreadEmitter::wide(Value v) const { return arith::ExtUIOp::create(e.b, e.b.getI64Type(), v); }
 Value ThreadEmitter::thread() const { return kernel::ThreadIdOp::create(e.b, e.b.getI32Type()); }
-Value ThreadEmitter::block() const {
-  return kernel::BlockIdOp::create(e.b, e.b.getI32Type(), kernel::Axis::X);
-}
+Value ThreadEmitter::block() const { return kernel::BlockIdOp::create(e.b, e.b.getI32Type(), kernel::Axis::X); }
 Value ThreadEmitter::add(Value a, Value b) const { return arith::AddIOp::create(e.b, a, b); }
-Value ThreadEmitter::mul(Value a, int64_t b) const {
-  return b == 1 ? a : Value(arith::MulIOp::create(e.b, a, i32(b)));
-}
+Value ThreadEmitter::mul(Value a, int64_t b) const { return b == 1 ? a : Value(arith::MulIOp::create(e.b, a, i32(b))); }
 Value ThreadEmitter::div(Value a, int64_t b) const {
   return b == 1 ? a : Value(arith::DivUIOp::create(e.b, a, i32(b)));
 }
@@ -93,8 +89,7 @@ int64_t widestBytes(const Plan &plan, kernel::DispatchOp dispatch) {
   auto include = [&](ValueRange tensors) {
     for (Value v : tensors)
       if (graph::typeOf(v).getNumElements() == plan.keptCount() * plan.reducedCount())
-        bytes = std::max<int64_t>(
-            bytes, ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8);
+        bytes = std::max<int64_t>(bytes, ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8);
   };
   include(body.getTerminator()->getOperands());
   if (plan.form != kernel::Form::Pointwise)
@@ -123,8 +118,7 @@ private:
   void bindLinear(ArrayRef<LoopVar> vars, Value linear);
   /// Replaces a symbol in the current point by another index.
   void move(SymbolId symbol, const Index &to);
-  /// Calls body(i) for the n neighbours of the current piece; `space` and `keptSpace` are then those of the
-  /// i-th.
+  /// Calls body(i) for the n neighbours of the current piece; `space` and `keptSpace` are then those of the i-th.
   void forNeighbours(llvm::function_ref<void(int64_t)> body);
   /// Stores the results at the n neighbours. All are computed before the first is stored, since the back end
   /// cannot move a load up over a store.
@@ -250,8 +244,8 @@ Blocks GpuNestEmitter::tiles() {
   for (unsigned r : plan.fullResults) {
     Type element = graph::elementOf(yielded[r]);
     int64_t bytes = ElementEmitter::storageType(element).getIntOrFloatBitWidth() / 8;
-    Value memory = kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3),
-                                            tileSide * tilePitch * bytes);
+    Value memory =
+        kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3), tileSide * tilePitch * bytes);
     shared.push_back({memory, RankedTensorType::get({tileSide * tilePitch}, element), {}, {}});
   }
   /// Calls body(slot in the tile) for the thread's elements; neighbouring threads are neighbours along
@@ -288,8 +282,7 @@ Blocks GpuNestEmitter::tiles() {
 
 //===-- Reductions ------------------------------------------------------------------------===//
 
-Values GpuNestEmitter::walk(Value first, int64_t step, ValueRange init,
-                            llvm::function_ref<Values(ValueRange)> body) {
+Values GpuNestEmitter::walk(Value first, int64_t step, ValueRange init, llvm::function_ref<Values(ValueRange)> body) {
   return t.loop(first, product(plan.reduced), step, init, [&](Value piece, ValueRange carried) {
     bindLinear(plan.reduced, piece);
     return body(carried);
@@ -308,8 +301,7 @@ void GpuNestEmitter::defineTotals(ArrayRef<Operation *> stage, ArrayRef<Value> t
 }
 
 void GpuNestEmitter::unrolled(Value first, int64_t step, llvm::function_ref<void(Value)> body) {
-  assert(plan.reduced.size() == 1 && plan.reduced.front().factors.size() == 1 &&
-         "the reduced space is one variable");
+  assert(plan.reduced.size() == 1 && plan.reduced.front().factors.size() == 1 && "the reduced space is one variable");
   SymbolId symbol = plan.reduced.front().factors.front();
   int64_t pieces = plan.reduced.front().extent;
   Index whole = space;
@@ -335,8 +327,7 @@ Blocks GpuNestEmitter::rows() {
   bool unrolls = severalPasses && plan.reduced.size() == 1 && plan.reduced.front().factors.size() == 1 &&
                  pieces <= width * mostPieces && ceilDiv(pieces, width) * n * ops <= mostUnrolledOps;
   bool warp = width == warpThreads;
-  int64_t threads = warp ? rowsPerBlock * warpThreads : width,
-          blocks = warp ? ceilDiv(count, rowsPerBlock) : count;
+  int64_t threads = warp ? rowsPerBlock * warpThreads : width, blocks = warp ? ceilDiv(count, rowsPerBlock) : count;
   Value tid = t.thread(), row = t.block(), lane = tid, inside;
   if (warp) {
     row = t.add(t.mul(row, rowsPerBlock), t.div(tid, warpThreads));
@@ -370,9 +361,8 @@ Blocks GpuNestEmitter::rows() {
         unrolled(lane, width,
                  [&](Value has) { e.when(has, [&] { storeNeighbours(plan.fullResults, /*kept=*/false); }); });
       else
-        walk(lane, width, {}, [&](ValueRange) -> Values {
-          return storeNeighbours(plan.fullResults, /*kept=*/false), Values();
-        });
+        walk(lane, width, {},
+             [&](ValueRange) -> Values { return storeNeighbours(plan.fullResults, /*kept=*/false), Values(); });
     }
     if (!plan.rowResults.empty())
       e.when(t.below(lane, 1), [&] { storeResults(plan.rowResults, keptSpace); });
@@ -389,7 +379,8 @@ Blocks GpuNestEmitter::columns() {
     width /= 2;
   // Where there are few columns, blocks get narrower so that there are more of them, as long as a block's
   // part of a row is a whole sector.
-  while (width * pieceBytes > sectorBytes && ceilDiv(column.extent, width) * product(outer) < wantedBlocks * arch.multiprocessors)
+  while (width * pieceBytes > sectorBytes &&
+         ceilDiv(column.extent, width) * product(outer) < wantedBlocks * arch.multiprocessors)
     width /= 2;
   int64_t groups = blockThreads / width;
   while (groups > warpThreads / width && groups / 2 >= plan.reducedCount())
@@ -398,8 +389,7 @@ Blocks GpuNestEmitter::columns() {
 
   Value tid = t.thread(), group = t.div(tid, width), at = t.mod(tid, width), which = t.block(), inside;
   at = t.add(t.mul(t.mod(which, blocks), width), at);
-  // Threads beyond the last column repeat its work and store nothing, because all threads must reach the
-  // barriers.
+  // Threads beyond the last column repeat its work and store nothing, because all threads must reach the barriers.
   if (column.extent % width != 0) {
     inside = t.below(at, column.extent);
     at = arith::MinUIOp::create(e.b, at, t.i32(column.extent - 1));
@@ -421,8 +411,7 @@ Blocks GpuNestEmitter::columns() {
     Values sums = walk(group, groups, init, [&](ValueRange carried) {
       Values all(carried), next;
       forNeighbours([&](int64_t i) {
-        llvm::append_range(next,
-                           stageStep(stage, ArrayRef<Value>(all).slice(i * stage.size(), stage.size())));
+        llvm::append_range(next, stageStep(stage, ArrayRef<Value>(all).slice(i * stage.size(), stage.size())));
       });
       return next;
     });
@@ -433,8 +422,7 @@ Blocks GpuNestEmitter::columns() {
     auto defineAll = [&] { forNeighbours([&](int64_t i) { defineTotals(stage, reducer.totals(i)); }); };
     // Only the threads that store need the totals when no later stage reads them.
     if (s + 1 == plan.stages.size() && plan.fullResults.empty()) {
-      // Here each thread takes one column: so the ops behind the reductions take less time, and are emitted
-      // once.
+      // Here each thread takes one column: so the ops behind the reductions take less time, and are emitted once.
       if (s == 0 && n > 1 && reducer.inMemory() && width * n <= threads) {
         Value piece = t.add(t.mul(t.mod(which, blocks), width), t.div(tid, n)), has = t.below(tid, width * n);
         if (column.extent % width != 0)
@@ -464,7 +452,8 @@ Blocks GpuNestEmitter::columns() {
   return {blocks * product(outer), threads};
 }
 
-Blocks mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch, ArrayRef<Buffer> results, ElementEmitter &e) {
+Blocks mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch, ArrayRef<Buffer> results,
+                        ElementEmitter &e) {
   if (plan.form == kernel::Form::Scatter)
     return emitGpuGatherGrad(dispatch, results[0], e);
   if (plan.form == kernel::Form::TransposedCopy)

@@ -1,10 +1,10 @@
 //===- GpuNest.h - which thread computes which element ---------------------------===//
 #ifndef MPC_LOWERING_KERNELTOGPU_GPUNEST_H
 #define MPC_LOWERING_KERNELTOGPU_GPUNEST_H
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
 #include "passes/Lowering/KernelToGpu/ThreadReducer.h"
 #include "passes/Lowering/LoopPlan/NestSpace.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace mpc {
 
@@ -19,19 +19,20 @@ struct Blocks {
 
 /// Emits the body of a kernel at e's insertion point: the code of one thread. `results` has a buffer for each
 /// result of the dispatch.
-Blocks emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch, llvm::ArrayRef<Buffer> results, ElementEmitter &e);
+Blocks emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch, llvm::ArrayRef<Buffer> results,
+                   ElementEmitter &e);
 /// Does what emitGpuNest does, for a `transposed_copy`.
 Blocks emitGpuTransposedCopy(kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results, ElementEmitter &e);
 /// Does the same for graph.gather_grad.
 Blocks emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e);
 /// Does what emitGpuKernel does, for a batch.
-mlir::FailureOr<kernel::LaunchAttr> emitGpuBatch(kernel::DispatchOp batch, mlir::ModuleOp module, llvm::StringRef symbol);
-/// Creates `llvm.func @symbol` at b's insertion point; its body only returns. The parameters are a pointer
-/// for each input and then for each result of the dispatch, with attributes that say what LLVM may know of
-/// them.
-mlir::LLVM::LLVMFuncOp createGpuFunction(mlir::OpBuilder &b, kernel::DispatchOp dispatch,
-                                         llvm::StringRef symbol);
-/// Completes such a function, whose code is emitted: it becomes a GPU kernel. Returns its launch with the buffers of the dispatch.
+mlir::FailureOr<kernel::LaunchAttr> emitGpuBatch(kernel::DispatchOp batch, mlir::ModuleOp module,
+                                                 llvm::StringRef symbol);
+/// Creates `llvm.func @symbol` at b's insertion point; its body only returns. The parameters are a pointer for each
+/// input and then for each result of the dispatch, with attributes that say what LLVM may know of them.
+mlir::LLVM::LLVMFuncOp createGpuFunction(mlir::OpBuilder &b, kernel::DispatchOp dispatch, llvm::StringRef symbol);
+/// Completes such a function, whose code is emitted: it becomes a GPU kernel. Returns its launch with the buffers
+/// of the dispatch.
 kernel::LaunchAttr makeKernel(mlir::LLVM::LLVMFuncOp function, const Blocks &blocks);
 
 /// The arithmetic on positions of threads, in i32, that all nests for GPUs share.

@@ -2,11 +2,11 @@
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Support/Diagnostics.h"
+#include "passes/Lowering/KernelToGpu/GpuNest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/Lowering/KernelToGpu/GpuNest.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -16,8 +16,7 @@ LLVM::LLVMFuncOp mpc::createGpuFunction(OpBuilder &b, kernel::DispatchOp dispatc
   size_t inputs = dispatch.getInputs().size(), buffers = inputs + dispatch.getNumResults();
   SmallVector<int64_t> inPlace = dispatch.inPlaceInputs();
   auto global = LLVM::LLVMPointerType::get(context, 1);
-  auto type =
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), SmallVector<Type>(buffers, global));
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), SmallVector<Type>(buffers, global));
   auto function = LLVM::LLVMFuncOp::create(b, dispatch.getLoc(), symbol, type);
   for (size_t i = 0; i < buffers; ++i) {
     function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(graph::kTensorAlignment));
@@ -33,7 +32,8 @@ LLVM::LLVMFuncOp mpc::createGpuFunction(OpBuilder &b, kernel::DispatchOp dispatc
 
 kernel::LaunchAttr mpc::makeKernel(LLVM::LLVMFuncOp function, const Blocks &blocks) {
   function->setAttr(kernel::EntryAttr::name, kernel::EntryAttr::get(function.getContext(), blocks.threads));
-  return kernel::LaunchAttr::of(function, blocks.count, /*grain=*/1, llvm::to_vector(llvm::seq<int64_t>(0, function.getNumArguments())));
+  return kernel::LaunchAttr::of(function, blocks.count, /*grain=*/1,
+                                llvm::to_vector(llvm::seq<int64_t>(0, function.getNumArguments())));
 }
 
 FailureOr<kernel::LaunchAttr> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
@@ -42,9 +42,9 @@ FailureOr<kernel::LaunchAttr> mpc::emitGpuKernel(kernel::DispatchOp dispatch, Mo
   for (Type type : llvm::concat<const Type>(SmallVector<Type>(dispatch.getOperandTypes()),
                                             SmallVector<Type>(dispatch.getResultTypes())))
     if (cast<RankedTensorType>(type).getNumElements() > INT32_MAX)
-      return emitErrorWithHint(
-          dispatch.getLoc(), "a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits",
-          "use a smaller batch");
+      return emitErrorWithHint(dispatch.getLoc(),
+                               "a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits",
+                               "use a smaller batch");
   FailureOr<Plan> plan = planLoops(dispatch);
   if (failed(plan))
     return failure();
@@ -66,10 +66,8 @@ FailureOr<kernel::LaunchAttr> mpc::emitGpuKernel(kernel::DispatchOp dispatch, Mo
                  {entry->getArgument(i), cast<RankedTensorType>(body.getArgument(i).getType()), {}, {}});
   SmallVector<Buffer> results;
   for (auto [r, input] : llvm::enumerate(inPlace))
-    results.push_back({entry->getArgument(input >= 0 ? input : inputs + r),
-                       cast<RankedTensorType>(yielded[r].getType()),
-                       {},
-                       {}});
+    results.push_back(
+        {entry->getArgument(input >= 0 ? input : inputs + r), cast<RankedTensorType>(yielded[r].getType()), {}, {}});
   Blocks blocks = emitGpuNest(*plan, dispatch, *kernel::gpuOf(module), results, e);
   if (e.failed())
     return failure();

@@ -1,9 +1,9 @@
 //===- ThreadReducer.cpp - reductions across the threads of a block -------------===//
 #include "passes/Lowering/KernelToGpu/ThreadReducer.h"
 #include "dialects/Kernel/IR/Kernel.h"
+#include "passes/Lowering/Elemental/Ops/Models.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "passes/Lowering/Elemental/Ops/Models.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -42,18 +42,13 @@ ThreadReducer::ThreadReducer(ElementEmitter &e, ArrayRef<Operation *> stage, Arr
   }
   if (warps == 1)
     return;
-  auto bits = [&](Value v, int64_t mask) -> Value {
-    return arith::AndIOp::create(e.b, v, e.constantInt(i32, mask));
-  };
-  Value lane = bits(thread, warpThreads - 1),
-        warp = arith::ShRUIOp::create(e.b, thread, e.constantInt(i32, 5));
+  auto bits = [&](Value v, int64_t mask) -> Value { return arith::AndIOp::create(e.b, v, e.constantInt(i32, mask)); };
+  Value lane = bits(thread, warpThreads - 1), warp = arith::ShRUIOp::create(e.b, thread, e.constantInt(i32, 5));
   column = arith::ExtUIOp::create(e.b, i64, bits(thread, columns - 1));
   for (Operation *op : stage) {
     Type type = accumulatorType(op);
-    int64_t count = warps * columns * n,
-            bytes = ElementEmitter::storageType(type).getIntOrFloatBitWidth() / 8;
-    Value memory =
-        kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3), count * bytes);
+    int64_t count = warps * columns * n, bytes = ElementEmitter::storageType(type).getIntOrFloatBitWidth() / 8;
+    Value memory = kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3), count * bytes);
     partial.push_back({memory, RankedTensorType::get({count}, type), {}, {}});
   }
   Value first = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, lane, e.constantInt(i32, columns));

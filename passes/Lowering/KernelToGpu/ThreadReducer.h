@@ -18,8 +18,8 @@ public:
 
   /// `accumulators[i]` has one value for each reduction of the stage. Where the block has more than one warp,
   /// all its threads must get here.
-  ThreadReducer(ElementEmitter &e, llvm::ArrayRef<mlir::Operation *> stage,
-                llvm::ArrayRef<Values> accumulators, mlir::Value thread, int64_t threads, int64_t columns);
+  ThreadReducer(ElementEmitter &e, llvm::ArrayRef<mlir::Operation *> stage, llvm::ArrayRef<Values> accumulators,
+                mlir::Value thread, int64_t threads, int64_t columns);
 
   /// The totals of this thread's column, of the i-th accumulators. Any thread may call it.
   Values totals(int64_t i);

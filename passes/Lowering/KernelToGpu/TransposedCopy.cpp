@@ -14,9 +14,9 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Analysis/Form.h"
+#include "passes/Lowering/KernelToGpu/GpuNest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/Lowering/KernelToGpu/GpuNest.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -29,9 +29,7 @@ static graph::TransposeOp transposeOf(Value yielded) {
   return graph::transposesMatrices(op) ? cast<graph::TransposeOp>(op) : graph::TransposeOp();
 }
 
-static int64_t bytesOf(Value v) {
-  return ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8;
-}
+static int64_t bytesOf(Value v) { return ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8; }
 
 namespace {
 
@@ -69,8 +67,7 @@ static int64_t piecesOf(int64_t extent, int64_t most) {
   return most;
 }
 
-TransposedCopyEmitter::TransposedCopyEmitter(kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
-                                             ElementEmitter &e)
+TransposedCopyEmitter::TransposedCopyEmitter(kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e)
     : yielded(dispatch.getBody().front().getTerminator()->getOperands()), results(results), e(e), t{e} {
   graph::TransposeOp op = transposeOf(yielded[0]);
   shape = graph::shapeOf(op ? op.getX() : yielded[0]);
@@ -89,27 +86,26 @@ TransposedCopyEmitter::TransposedCopyEmitter(kernel::DispatchOp dispatch, ArrayR
 void TransposedCopyEmitter::forPieces(bool alongRows, int64_t neighbours,
                                       llvm::function_ref<void(Piece, IndexVector)> body) {
   int64_t perLine = side / neighbours;
-  t.loop(t.thread(), side * perLine, blockThreads, {},
-         [&](Value number, ValueRange) -> llvm::SmallVector<Value> {
-           Value line = t.div(number, perLine), first = t.mul(t.mod(number, perLine), neighbours);
-           Piece piece = alongRows ? Piece{first, line} : Piece{line, first};
-           Value row = t.add(rowLow, piece.row), column = t.add(columnLow, piece.column), inside;
-           if (rows % side != 0)
-             inside = t.below(row, rows);
-           if (columns % side != 0) {
-             Value also = t.below(column, columns);
-             inside = inside ? Value(arith::AndIOp::create(e.b, inside, also)) : also;
-           }
-           e.when(inside, [&] {
-             IndexVector index;
-             if (shape.size() > 2)
-               index = e.delinearize(e.opaque(t.wide(matrix), 0, batch - 1), shape.drop_back(2));
-             index.push_back(e.opaque(t.wide(row), 0, rows - 1));
-             index.push_back(e.opaque(t.wide(column), 0, columns - 1));
-             body(piece, index);
-           });
-           return {};
-         });
+  t.loop(t.thread(), side * perLine, blockThreads, {}, [&](Value number, ValueRange) -> llvm::SmallVector<Value> {
+    Value line = t.div(number, perLine), first = t.mul(t.mod(number, perLine), neighbours);
+    Piece piece = alongRows ? Piece{first, line} : Piece{line, first};
+    Value row = t.add(rowLow, piece.row), column = t.add(columnLow, piece.column), inside;
+    if (rows % side != 0)
+      inside = t.below(row, rows);
+    if (columns % side != 0) {
+      Value also = t.below(column, columns);
+      inside = inside ? Value(arith::AndIOp::create(e.b, inside, also)) : also;
+    }
+    e.when(inside, [&] {
+      IndexVector index;
+      if (shape.size() > 2)
+        index = e.delinearize(e.opaque(t.wide(matrix), 0, batch - 1), shape.drop_back(2));
+      index.push_back(e.opaque(t.wide(row), 0, rows - 1));
+      index.push_back(e.opaque(t.wide(column), 0, columns - 1));
+      body(piece, index);
+    });
+    return {};
+  });
 }
 
 Value TransposedCopyEmitter::slot(Piece piece, int64_t bytes) {
@@ -129,8 +125,8 @@ Blocks TransposedCopyEmitter::run() {
   llvm::SmallVector<Buffer> shared(yielded.size());
   for (auto [r, v] : llvm::enumerate(yielded))
     if (transposeOf(v)) {
-      Value memory = kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3),
-                                              side * side * bytesOf(v));
+      Value memory =
+          kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3), side * side * bytesOf(v));
       shared[r] = {memory, RankedTensorType::get({side * side}, graph::elementOf(v)), {}, {}};
     }
 

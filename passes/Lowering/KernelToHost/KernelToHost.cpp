@@ -2,8 +2,8 @@
 #include "passes/Lowering/KernelToHost/KernelToHost.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Lowering/KernelToHost/Nest.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -18,8 +18,7 @@ static ArrayAttr scopesWithout(ArrayRef<Attribute> scopes, size_t skip, MLIRCont
   return others.empty() ? ArrayAttr() : ArrayAttr::get(context, others);
 }
 
-/// The nanoseconds that one position of the grid takes, roughly: vectorised arithmetic, math functions,
-/// memory.
+/// The nanoseconds that one position of the grid takes, roughly: vectorised arithmetic, math functions, memory.
 static double estimate(LLVM::LLVMFuncOp function, double iterations) {
   double perElement = 0;
   function.walk([&](Operation *op) {
@@ -36,7 +35,8 @@ static double estimate(LLVM::LLVMFuncOp function, double iterations) {
 
 FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
   if (dispatch.getForm() == kernel::Form::TransposedCopy)
-    return emitErrorWithHint(dispatch.getLoc(), "this dispatch has the form transposed_copy, which only GPUs have", "set the target of its module, or state the form pointwise");
+    return emitErrorWithHint(dispatch.getLoc(), "this dispatch has the form transposed_copy, which only GPUs have",
+                             "set the target of its module, or state the form pointwise");
   FailureOr<Plan> plan = planLoops(dispatch);
   if (failed(plan))
     return failure();
@@ -45,8 +45,7 @@ FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, M
   b.setInsertionPointToEnd(module.getBody());
   Location loc = dispatch.getLoc();
   auto pointer = LLVM::LLVMPointerType::get(context);
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
-                                          {pointer, b.getI64Type(), b.getI64Type()});
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer, b.getI64Type(), b.getI64Type()});
   auto function = LLVM::LLVMFuncOp::create(b, loc, symbol, type);
   function.setNoUnwind(true);
   Block *entry = function.addEntryBlock(b);
@@ -88,7 +87,8 @@ FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, M
   if (e.failed())
     return failure();
   // A thread should get 10 microseconds of work, which is several times what waking it costs.
-  double iterations = plan->form == kernel::Form::Scatter ? graph::typeOf(yielded[0]).getNumElements() : plan->keptCount() * plan->reducedCount();
+  double iterations = plan->form == kernel::Form::Scatter ? graph::typeOf(yielded[0]).getNumElements()
+                                                          : plan->keptCount() * plan->reducedCount();
   iterations /= double(plan->cuts.size() + 1); // each element is computed by one of the loop's parts
   double ns = estimate(function, iterations / std::max<int64_t>(grid, 1));
   int64_t grain = std::clamp<int64_t>(int64_t(std::ceil(10000 / std::max(ns, 1.0))), 1, grid);

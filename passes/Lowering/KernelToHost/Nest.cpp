@@ -12,10 +12,10 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/KernelToHost/Nest.h"
 #include "dialects/Graph/IR/Shapes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
 #include "passes/Lowering/LoopPlan/NestSpace.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -26,14 +26,12 @@ namespace {
 constexpr int64_t wantedGrid = 64;
 /// The elements of a slice of one long loop: 4 KiB of f32, many vector iterations.
 constexpr int64_t blockElements = 1024;
-/// The side of a transpose's tiles: one cache line of f32, so that 16 lines of the operand serve a whole
-/// tile.
+/// The side of a transpose's tiles: one cache line of f32, so that 16 lines of the operand serve a whole tile.
 constexpr int64_t tileElements = 16;
 /// The columns that one slice of a column reduction holds: several cache lines of a row, but few enough
 /// accumulators for registers.
 constexpr int64_t columnBlock = 64;
-/// The most additions into one f32 accumulator before it is added to a total; this bounds the error of long
-/// sums.
+/// The most additions into one f32 accumulator before it is added to a total; this bounds the error of long sums.
 constexpr int64_t chainLength = 512;
 
 class NestEmitter : NestSpace {
@@ -49,8 +47,7 @@ public:
 private:
   /// for g in [begin, end): binds the variables, whose row-major number (with `blocks` as a further,
   /// innermost variable) is g, and emits the body.
-  void grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Value end,
-            llvm::function_ref<void(Value block)> body);
+  void grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Value end, llvm::function_ref<void(Value block)> body);
   /// The bounds of a block: elements [at*block, min((at+1)*block, extent)).
   std::pair<Value, Value> blockBounds(Value at, int64_t block, int64_t extent);
 };
@@ -76,8 +73,7 @@ void NestEmitter::grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Valu
   });
 }
 
-/// The number of leading variables that make up the grid: as few as give every thread of a large machine some
-/// work.
+/// The number of leading variables that make up the grid: as few as give every thread of a large machine some work.
 static size_t gridPrefix(ArrayRef<LoopVar> vars, int64_t wanted, int64_t &count) {
   count = 1;
   size_t prefix = 0;
@@ -128,8 +124,7 @@ int64_t NestEmitter::pointwise(Value begin, Value end) {
   if (blocks > 1 && count == 1) { // one flat loop runs over all slices
     for (const LoopVar &outer : vars.drop_back())
       bind(outer, e.i64(0));
-    Value low = arith::MulIOp::create(e.b, begin, e.i64(block)),
-          high = arith::MulIOp::create(e.b, end, e.i64(block));
+    Value low = arith::MulIOp::create(e.b, begin, e.i64(block)), high = arith::MulIOp::create(e.b, end, e.i64(block));
     if (inner.extent % block != 0)
       high = arith::MinSIOp::create(e.b, high, e.i64(inner.extent));
     innerLoop(low, high);
@@ -145,8 +140,7 @@ int64_t NestEmitter::pointwise(Value begin, Value end) {
 }
 
 std::pair<Value, Value> NestEmitter::blockBounds(Value at, int64_t block, int64_t extent) {
-  Value low = arith::MulIOp::create(e.b, at, e.i64(block)),
-        high = arith::AddIOp::create(e.b, low, e.i64(block));
+  Value low = arith::MulIOp::create(e.b, at, e.i64(block)), high = arith::AddIOp::create(e.b, low, e.i64(block));
   if (extent % block != 0)
     high = arith::MinSIOp::create(e.b, high, e.i64(extent));
   return {low, high};
@@ -221,15 +215,13 @@ int64_t NestEmitter::columns(Value begin, Value end) {
   int64_t blocks = (column.extent + block - 1) / block;
   bool ragged = column.extent % block != 0;
 
-  // Each reduction has an array for running sums and one for finished values; long chains add into another
-  // one.
+  // Each reduction has an array for running sums and one for finished values; long chains add into another one.
   Type pointer = LLVM::LLVMPointerType::get(e.b.getContext());
   auto array = [&](Type element) -> Buffer {
     OpBuilder::InsertionGuard guard(e.b);
     Value size = e.i64(block);
     e.b.setInsertionPointAfter(size.getDefiningOp());
-    Value p =
-        LLVM::AllocaOp::create(e.b, pointer, ElementEmitter::storageType(element), size, /*alignment=*/64);
+    Value p = LLVM::AllocaOp::create(e.b, pointer, ElementEmitter::storageType(element), size, /*alignment=*/64);
     return {p, RankedTensorType::get({block}, element), {}, {}};
   };
   int64_t chain = plan.reducedCount(), first = plan.reduced.empty() ? 1 : plan.reduced.front().extent;
@@ -252,8 +244,7 @@ int64_t NestEmitter::columns(Value begin, Value end) {
     return result;
   };
   Value base, extent;
-  /// for j in block: binds the column, makes finished reductions of earlier stages visible, and calls the
-  /// body.
+  /// for j in block: binds the column, makes finished reductions of earlier stages visible, and calls the body.
   auto forColumns = [&](size_t stagesDone, llvm::function_ref<void(Index)> body) {
     e.loop(e.i64(0), extent, {}, [&](Value j, ValueRange) -> Values {
       bind(column, base ? Value(arith::AddIOp::create(e.b, base, j)) : j);
@@ -333,8 +324,8 @@ int64_t NestEmitter::columns(Value begin, Value end) {
   return count * blocks;
 }
 
-int64_t mpc::emitNest(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
-                      ElementEmitter &e, Value begin, Value end) {
+int64_t mpc::emitNest(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e,
+                      Value begin, Value end) {
   if (plan.form == kernel::Form::Scatter)
     return emitScatter(dispatch, results[0], e, begin, end);
   NestEmitter nest(plan, dispatch, results, e);

@@ -6,8 +6,7 @@
 using namespace mlir;
 using namespace mpc;
 
-NestSpace::NestSpace(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
-                     ElementEmitter &e)
+NestSpace::NestSpace(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e)
     : plan(plan), results(results), e(e), yielded(dispatch.getBody().front().getTerminator()->getOperands()) {
   for (const Factor &f : plan.factors)
     e.addSymbol(f.extent);
@@ -74,8 +73,8 @@ void NestSpace::define(Operation *reduction, Value value) {
 
 void NestSpace::row() {
   for (ArrayRef<Operation *> stage : plan.stages) {
-    Values sums = loops(plan.reduced, stageInit(stage),
-                        [&](ArrayRef<Value> carried) { return stageStep(stage, carried); });
+    Values sums =
+        loops(plan.reduced, stageInit(stage), [&](ArrayRef<Value> carried) { return stageStep(stage, carried); });
     for (auto [op, sum] : llvm::zip_equal(stage, sums))
       define(op, reductionFinish(op, sum, e));
   }

@@ -53,8 +53,10 @@ protected:
   Index space, keptSpace; ///< the row-major number of the current point in the full space, and among the kept points
 };
 
-/// Emits positions [begin, end) (i64) of a one-dimensional grid at e's insertion point, for a dispatch of the form `scatter`, whose one result has the buffer. Returns the grid's length.
-int64_t emitScatter(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e, mlir::Value begin, mlir::Value end);
+/// Emits positions [begin, end) (i64) of a one-dimensional grid at e's insertion point, for a dispatch of the form
+/// `scatter`, whose one result has the buffer. Returns the grid's length.
+int64_t emitScatter(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e, mlir::Value begin,
+                    mlir::Value end);
 
 } // namespace mpc
 #endif

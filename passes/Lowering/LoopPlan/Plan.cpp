@@ -40,8 +40,7 @@ void Plan::mergeLoops(ArrayRef<Index> forms) {
     for (LoopVar &var : *vars) {
       SymbolId inner = var.factors.front();
       bool joins = !merged.empty() && llvm::all_of(forms, [&](const Index &form) {
-        return form.coefficient(merged.back().factors.back()) ==
-               factors[inner].extent * form.coefficient(inner);
+        return form.coefficient(merged.back().factors.back()) == factors[inner].extent * form.coefficient(inner);
       });
       if (!joins) {
         merged.push_back(var);
@@ -107,8 +106,9 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch) {
     if (kernel::combinesElements(&op)) {
       primary = primary ? primary : &op;
     } else if (!isa<ElementalOpInterface>(op)) { // elemental ops are computed for each element wherever they are used
-      return emitErrorWithHint(op.getLoc(), "'" + op.getName().getStringRef() + "' op cannot be in a loop dispatch",
-                               "composite ops need mpc-decompose first; matmul and convolutions need a dispatch of the form contraction");
+      return emitErrorWithHint(
+          op.getLoc(), "'" + op.getName().getStringRef() + "' op cannot be in a loop dispatch",
+          "composite ops need mpc-decompose first; matmul and convolutions need a dispatch of the form contraction");
     }
     plan.unroll = std::max(plan.unroll, repeatOf(&op));
   }
@@ -116,7 +116,9 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch) {
     return plan;
   std::optional<kernel::Space> space = kernel::Space::of(dispatch);
   if (!space)
-    return emitErrorWithHint(dispatch.getLoc(), "this dispatch has no iteration space that its reductions and results share", "verify it where it is made (kernel::createLoops)");
+    return emitErrorWithHint(dispatch.getLoc(),
+                             "this dispatch has no iteration space that its reductions and results share",
+                             "verify it where it is made (kernel::createLoops)");
 
   // A reduction's stage comes after every reduction that its operand depends on.
   llvm::DenseMap<Value, unsigned> depth;

@@ -53,17 +53,18 @@ struct Plan {
   int64_t neighbours() const;
   int64_t keptCount() const;
   int64_t reducedCount() const;
-  /// Makes each factor a loop of its own. The rehearsal uses these loops, before it is known which can be
-  /// merged.
+  /// Makes each factor a loop of its own. The rehearsal uses these loops, before it is known which can be merged.
   void resetLoops();
   /// Merges adjacent factors along which every index form advances as one row-major number.
   void mergeLoops(llvm::ArrayRef<Index> forms);
 };
 
-/// Finds the factors of the space, the stages and the results of a loop dispatch. Fails with a located error when an op cannot be in one, or where the dispatch has no space.
+/// Finds the factors of the space, the stages and the results of a loop dispatch. Fails with a located error when an op
+/// cannot be in one, or where the dispatch has no space.
 mlir::FailureOr<Plan> planDispatch(kernel::DispatchOp dispatch);
 
-/// Does what planDispatch does and adds what the rehearsal (Rehearsal.cpp) tells: merged loops, rows or columns, tiles, cuts. The plan is the same for every target.
+/// Does what planDispatch does and adds what the rehearsal (Rehearsal.cpp) tells: merged loops, rows or columns, tiles,
+/// cuts. The plan is the same for every target.
 mlir::FailureOr<Plan> planLoops(kernel::DispatchOp dispatch);
 
 } // namespace mpc

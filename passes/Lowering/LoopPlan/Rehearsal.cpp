@@ -5,11 +5,11 @@
 // decides which loops are merged and which way the rows are walked.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/Lowering/LoopPlan/NestSpace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/Lowering/LoopPlan/NestSpace.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -45,8 +45,7 @@ static Walk chooseWalk(const Plan &plan, ArrayRef<ElementEmitter::Access> access
   return alongColumn > alongRow ? Walk::Columns : Walk::Rows;
 }
 
-/// Chooses Plan::tiled: a variable along which some operand is contiguous that is strided along the innermost
-/// variable.
+/// Chooses Plan::tiled: a variable along which some operand is contiguous that is strided along the innermost variable.
 static int chooseTiled(const Plan &plan, ArrayRef<ElementEmitter::Access> accesses) {
   constexpr int64_t least = 8;
   if (plan.form != kernel::Form::Pointwise || plan.kept.size() < 2 || plan.kept.back().extent < least)
@@ -56,8 +55,7 @@ static int chooseTiled(const Plan &plan, ArrayRef<ElementEmitter::Access> access
     if (access.isStore || std::abs(access.linear.coefficient(inner)) <= 1)
       continue;
     for (int i = plan.kept.size() - 2; i >= 0; --i)
-      if (plan.kept[i].extent >= least &&
-          std::abs(access.linear.coefficient(plan.kept[i].factors.back())) == 1)
+      if (plan.kept[i].extent >= least && std::abs(access.linear.coefficient(plan.kept[i].factors.back())) == 1)
         return i;
   }
   return -1;
@@ -67,7 +65,8 @@ static int chooseTiled(const Plan &plan, ArrayRef<ElementEmitter::Access> access
 /// nor is one that would fall into more parts than a kernel should have loops.
 static llvm::SmallVector<int64_t> chooseCuts(const Plan &plan, ArrayRef<std::pair<SymbolId, int64_t>> cuts) {
   constexpr size_t most = 128;
-  if (plan.form != kernel::Form::Pointwise || plan.tiled >= 0 || plan.neighbours() > 1 || plan.kept.empty() || plan.kept.back().factors.size() != 1)
+  if (plan.form != kernel::Form::Pointwise || plan.tiled >= 0 || plan.neighbours() > 1 || plan.kept.empty() ||
+      plan.kept.back().factors.size() != 1)
     return {};
   llvm::SmallVector<int64_t> chosen;
   for (auto [symbol, at] : cuts)
@@ -102,7 +101,8 @@ FailureOr<Plan> mpc::planLoops(kernel::DispatchOp dispatch) {
   e.b.setInsertionPoint(entry->getTerminator());
   e.recording = true;
   for (BlockArgument argument : body.getArguments())
-    e.bindBuffer(argument, {entry->getArgument(argument.getArgNumber()), cast<RankedTensorType>(argument.getType()), {}, {}});
+    e.bindBuffer(argument,
+                 {entry->getArgument(argument.getArgNumber()), cast<RankedTensorType>(argument.getType()), {}, {}});
   llvm::SmallVector<Buffer> results;
   for (auto [r, v] : llvm::enumerate(yielded))
     results.push_back({entry->getArgument(inputs + r), cast<RankedTensorType>(v.getType()), {}, {}});

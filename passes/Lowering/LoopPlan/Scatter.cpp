@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Lowering/LoopPlan/NestSpace.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -20,8 +20,7 @@ using namespace mpc;
 using Values = llvm::SmallVector<Value>;
 
 int64_t mpc::emitScatter(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e, Value begin, Value end) {
-  auto op =
-      cast<graph::GatherGradOp>(dispatch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
+  auto op = cast<graph::GatherGradOp>(dispatch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
   ArrayRef<int64_t> dx = graph::shapeOf(op.getDx()), indices = graph::shapeOf(op.getIndices());
   size_t axis = op.getAxis();
   ArrayRef<int64_t> before = dx.take_front(axis), after = dx.drop_front(axis + 1);
@@ -41,8 +40,7 @@ int64_t mpc::emitScatter(kernel::DispatchOp dispatch, const Buffer &result, Elem
     Value low = e.materialize(b * block);
     Value high = arith::MinSIOp::create(e.b, arith::AddIOp::create(e.b, low, e.i64(block)), e.i64(inner));
     auto forColumns = [&](llvm::function_ref<void(Index)> body) {
-      e.loop(low, high, {},
-             [&](Value c, ValueRange) -> Values { return body(e.opaque(c, 0, inner - 1)), Values(); });
+      e.loop(low, high, {}, [&](Value c, ValueRange) -> Values { return body(e.opaque(c, 0, inner - 1)), Values(); });
     };
     auto address = [&](const Index &row, const Index &column) { return (a * rows + row) * inner + column; };
     Value zero = e.constant(ElementEmitter::registerType(graph::elementOf(op.getDx())), 0);

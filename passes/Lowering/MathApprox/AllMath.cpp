@@ -1,11 +1,11 @@
 //===- AllMath.cpp - math for targets without a libm ---------------------------------===//
+#include "passes/Lowering/MathApprox/DoubleMath.h"
+#include "passes/Lowering/MathApprox/MathApprox.h"
+#include "passes/Lowering/Scalar/ScalarBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/Lowering/MathApprox/DoubleMath.h"
-#include "passes/Lowering/MathApprox/MathApprox.h"
-#include "passes/Lowering/Scalar/ScalarBuilder.h"
 #include <limits>
 
 using namespace mlir;

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/MathApprox/DoubleMath.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/Lowering/MathApprox/FloatMath.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringMap.h"
 #include <limits>
 #include <vector>
@@ -17,11 +17,12 @@
 using namespace mlir;
 using namespace mpc;
 
-static constexpr double inf = std::numeric_limits<double>::infinity(), notANumber = std::numeric_limits<double>::quiet_NaN();
-// ln 2 and pi/2 are sums of parts: the leading part of ln 2 has 32 bits, so that small multiples of it are
-// exact.
+static constexpr double inf = std::numeric_limits<double>::infinity(),
+                        notANumber = std::numeric_limits<double>::quiet_NaN();
+// ln 2 and pi/2 are sums of parts: the leading part of ln 2 has 32 bits, so that small multiples of it are exact.
 static constexpr double ln2High = 0x1.62e42feep-1, ln2Low = 0x1.a39ef35793c76p-33, ln2 = 0x1.62e42fefa39efp-1;
-static constexpr double halfPi = 0x1.921fb54442d18p+0, halfPi2 = 0x1.1a62633145c07p-54, halfPi3 = -0x1.f1976b7ed8fbcp-110;
+static constexpr double halfPi = 0x1.921fb54442d18p+0, halfPi2 = 0x1.1a62633145c07p-54,
+                        halfPi3 = -0x1.f1976b7ed8fbcp-110;
 static constexpr double magic = 0x1.8p52; // adding it rounds to an integer, which is then in the low bits
 
 namespace {
@@ -177,8 +178,7 @@ static Value tanOf(FloatMath &f, Value x) {
 }
 
 static Value atanOf(FloatMath &f, Value x) {
-  // atan a = c + atan u, where u is a for a below tan(pi/8), (a - 1)/(a + 1) below tan(3 pi/8), and -1/a
-  // beyond.
+  // atan a = c + atan u, where u is a for a below tan(pi/8), (a - 1)/(a + 1) below tan(3 pi/8), and -1/a beyond.
   Value a = f.abs(x);
   Value small = f.less(a, 0.41421356237309503), large = f.less(2.414213562373095, a);
   Value numerator = f.select(small, a, f.select(large, -1, f.sub(a, 1)));
@@ -188,7 +188,8 @@ static Value atanOf(FloatMath &f, Value x) {
   std::vector<double> series; // -1/3 + z/5 - ..., z <= 0.172
   for (int n = 3; n <= 47; n += 2)
     series.push_back((n % 4 == 3 ? -1.0 : 1.0) / n);
-  Value offset = constant(halfPi2 / 2, halfPi2), higher = f.polynomial(z, series), tail = f.fma(f.mul(u, z), higher, offset);
+  Value offset = constant(halfPi2 / 2, halfPi2), higher = f.polynomial(z, series),
+        tail = f.fma(f.mul(u, z), higher, offset);
   Value rest = f.add(u, tail);
   return f.withSignOf(f.add(constant(halfPi / 2, halfPi), rest), x);
 }
@@ -240,13 +241,14 @@ static Value atanhOf(FloatMath &f, Value x) {
 static Value erfcTail(FloatMath &f, Value a) {
   a = f.clamp(a, 1, 27.5); // erfc is 0 in f64 from 27.3 on
   Value t = f.div(1, f.fma(a, 0.5, 1));
-  Value p = f.polynomial(f.mul(f.sub(t, 0x1.780b92143fa37p-2), 0x1.ab78c13521cfbp+1), {
-      0.429021055698675925, 0.164053575557590776, 0.0435316025954566568, 0.00577290303355978272,
-      -0.000668983730790351262, -0.000367482726777042697, 0.000010180527490049054, 0.000025002370878177839,
-      -7.96148730391619859e-7, -2.02658460613456776e-6, 2.0946174528928104e-7, 1.72799101890474896e-7,
-      -4.29700028075857533e-8, -1.19890769393286487e-8, 6.93946466959607509e-9, 3.24309909883106834e-11,
-      -8.60763922063066042e-10, 2.01740381868021913e-10, 6.58570984560816864e-11, -4.47472235610806781e-11,
-      6.01463611375075486e-13, 5.56691301465831939e-12, -6.14292229373678029e-13, -3.40452500689035261e-13});
+  Value p = f.polynomial(
+      f.mul(f.sub(t, 0x1.780b92143fa37p-2), 0x1.ab78c13521cfbp+1),
+      {0.429021055698675925,     0.164053575557590776,     0.0435316025954566568,    0.00577290303355978272,
+       -0.000668983730790351262, -0.000367482726777042697, 0.000010180527490049054,  0.000025002370878177839,
+       -7.96148730391619859e-7,  -2.02658460613456776e-6,  2.0946174528928104e-7,    1.72799101890474896e-7,
+       -4.29700028075857533e-8,  -1.19890769393286487e-8,  6.93946466959607509e-9,   3.24309909883106834e-11,
+       -8.60763922063066042e-10, 2.01740381868021913e-10,  6.58570984560816864e-11,  -4.47472235610806781e-11,
+       6.01463611375075486e-13,  5.56691301465831939e-12,  -6.14292229373678029e-13, -3.40452500689035261e-13});
   Value square = f.mul(a, a), low = f.fma(a, a, f.neg(square));
   Value factor = f.mul(t, p), minusLow = f.neg(low);
   return f.mul(expOf(f, f.neg(square), minusLow), factor);

@@ -5,7 +5,8 @@
 
 namespace mpc {
 
-/// Returns whether the op is a math function that has arithmetic of f64: it is none that has instructions everywhere (sqrt, fma, rounding).
+/// Returns whether the op is a math function that has arithmetic of f64: it is none that has instructions everywhere
+/// (sqrt, fma, rounding).
 bool expandsF64(mlir::Operation *op);
 /// Emits the arithmetic of such an op, before it, over f64 operands.
 mlir::Value expandF64(mlir::Operation *op, mlir::ValueRange operands);

@@ -1,9 +1,8 @@
 //===- Float8.cpp - conversions of 8-bit floats as integer arithmetic -------------===//
 //
-// Formats: "FP8 Formats for Deep Learning", arXiv 2209.05433, table 1. f8E4M3FN is 1-4-3 with bias 7; the
-// largest number is 448, there is no infinity, and NaN is all ones. f8E5M2 is 1-5-2 with bias 15; the largest
-// number is 57344, and infinity and NaN are as in IEEE 754. The bits are those of PTX's cvt.rn.satfinite and
-// cvt.rn.f16x2.
+// Formats: "FP8 Formats for Deep Learning", arXiv 2209.05433, table 1. f8E4M3FN is 1-4-3 with bias 7; the largest
+// number is 448, there is no infinity, and NaN is all ones. f8E5M2 is 1-5-2 with bias 15; the largest number is 57344,
+// and infinity and NaN are as in IEEE 754. The bits are those of PTX's cvt.rn.satfinite and cvt.rn.f16x2.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Kernel/IR/Kernel.h"

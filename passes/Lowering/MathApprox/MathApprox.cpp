@@ -7,15 +7,16 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/MathApprox/MathApprox.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/Lowering/MathApprox/FloatMath.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringMap.h"
 #include <limits>
 
 using namespace mlir;
 using namespace mpc;
 
-static constexpr double inf = std::numeric_limits<double>::infinity(), notANumber = std::numeric_limits<double>::quiet_NaN();
+static constexpr double inf = std::numeric_limits<double>::infinity(),
+                        notANumber = std::numeric_limits<double>::quiet_NaN();
 
 namespace {
 
@@ -35,7 +36,8 @@ static ExpParts reduceExp(FloatMath &f, Value x) {
   Value n = f.sub(shifted, magic);
   Value r = f.fma(n, -ln2High, x);
   r = f.fma(n, -ln2Low, r);
-  Value q = f.polynomial(r, {0.5000000049, 0.1666666683, 0.04166634228, 0.008333270649, 0.001394203395, 0.000199156083});
+  Value q =
+      f.polynomial(r, {0.5000000049, 0.1666666683, 0.04166634228, 0.008333270649, 0.001394203395, 0.000199156083});
   Value expm1 = f.fma(f.mul(r, r), q, r);
   Value zero = f.i(0x4B400000);
   return {f.sub(f.bits(shifted), zero), expm1};
@@ -89,8 +91,7 @@ static Value expandLog(FloatMath &f, Value x) {
 }
 
 static Value expandLog1p(FloatMath &f, Value x) {
-  // log(1 + x) = log(u) + (x - (u - 1))/u, where u is 1 + x, rounded: the correction restores what the sum
-  // lost.
+  // log(1 + x) = log(u) + (x - (u - 1))/u, where u is 1 + x, rounded: the correction restores what the sum lost.
   Value u = f.add(x, 1);
   Value correction = f.div(f.sub(x, f.sub(u, 1)), u);
   Value y = f.add(expandLog(f, u), correction);
@@ -112,16 +113,19 @@ static Value expandTanh(FloatMath &f, Value x) {
 static Value erfcOfMagnitude(FloatMath &f, Value a) {
   a = f.clamp(a, 0, 10.5); // erfc is 0 in f32 from 10.06 on
   Value d = f.fma(a, 0.5, 1), t = f.div(1, d);
-  Value p = f.polynomial(f.sub(t, 0.5), {0.5107913545, 0.6871606942, 0.5589435027, 0.1457674851, -0.172044055, -0.1036261208,
-                                              0.09798407984, 0.05340960912, -0.07586540009, -0.0127080673, 0.03631752239});
+  Value p =
+      f.polynomial(f.sub(t, 0.5), {0.5107913545, 0.6871606942, 0.5589435027, 0.1457674851, -0.172044055, -0.1036261208,
+                                   0.09798407984, 0.05340960912, -0.07586540009, -0.0127080673, 0.03631752239});
   Value square = f.mul(a, a), low = f.fma(a, a, f.neg(square));
   Value factor = f.div(p, d), minusLow = f.neg(low);
   return f.mul(expandExp(f, f.neg(square), minusLow), factor);
 }
 /// erf x for |x| < 1: x + x p(x^2) with p = erf(x)/x - 1, so the leading x is exact.
 static Value erfOfSmall(FloatMath &f, Value x) {
-  return f.fma(x, f.polynomial(f.mul(x, x), {0.1283791671, -0.3761263848, 0.1128378275, -0.02686544583, 0.005221074889, -0.0008484711611,
-                                             0.0001127054568, -9.680139791e-6}), x);
+  return f.fma(x,
+               f.polynomial(f.mul(x, x), {0.1283791671, -0.3761263848, 0.1128378275, -0.02686544583, 0.005221074889,
+                                          -0.0008484711611, 0.0001127054568, -9.680139791e-6}),
+               x);
 }
 static Value expandErfc(FloatMath &f, Value x) {
   Value a = f.abs(x), tail = erfcOfMagnitude(f, a), reflected = f.sub(2, tail);
@@ -150,7 +154,8 @@ static Value expandSinCos(FloatMath &f, Value x, int64_t quadrant) {
   Value t = f.truncate(f.type, r), z = f.mul(t, t);
   Value ofSine = f.polynomial(z, {-0.1666666664, 0.008333329386, -0.0001983933486, 2.718311692e-6});
   Value sine = f.fma(f.mul(t, z), ofSine, t);
-  Value lead = f.fma(z, -0.5, 1), ofCosine = f.polynomial(z, {0.04166666662, -0.001388888375, 2.479952004e-5, -2.721023979e-7});
+  Value lead = f.fma(z, -0.5, 1),
+        ofCosine = f.polynomial(z, {0.04166666662, -0.001388888375, 2.479952004e-5, -2.721023979e-7});
   Value cosine = f.fma(f.mul(z, z), ofCosine, lead);
   Value y = f.select(f.anyBit(bits, 1), cosine, sine), negated = f.neg(y);
   y = f.select(f.anyBit(bits, 2), negated, y);

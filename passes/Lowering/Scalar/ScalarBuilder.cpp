@@ -30,9 +30,15 @@ Value ScalarBuilder::constantInt(Type type, int64_t v) {
 
 //===-- Arithmetic -------------------------------------------------------------------===//
 
-Value ScalarBuilder::add(Value x, Value y) { return isFloat(x) ? create<arith::AddFOp>(x, y) : create<arith::AddIOp>(x, y); }
-Value ScalarBuilder::sub(Value x, Value y) { return isFloat(x) ? create<arith::SubFOp>(x, y) : create<arith::SubIOp>(x, y); }
-Value ScalarBuilder::mul(Value x, Value y) { return isFloat(x) ? create<arith::MulFOp>(x, y) : create<arith::MulIOp>(x, y); }
+Value ScalarBuilder::add(Value x, Value y) {
+  return isFloat(x) ? create<arith::AddFOp>(x, y) : create<arith::AddIOp>(x, y);
+}
+Value ScalarBuilder::sub(Value x, Value y) {
+  return isFloat(x) ? create<arith::SubFOp>(x, y) : create<arith::SubIOp>(x, y);
+}
+Value ScalarBuilder::mul(Value x, Value y) {
+  return isFloat(x) ? create<arith::MulFOp>(x, y) : create<arith::MulIOp>(x, y);
+}
 
 Value ScalarBuilder::div(Value x, Value y, bool isUnsigned) {
   if (isFloat(x))
@@ -72,7 +78,9 @@ Value ScalarBuilder::extend(Type type, Value x, bool isUnsigned) {
     return create<arith::ExtFOp>(type, x);
   return isUnsigned ? zeroExtend(type, x) : create<arith::ExtSIOp>(type, x);
 }
-Value ScalarBuilder::truncate(Type type, Value x) { return isFloat(x) ? create<arith::TruncFOp>(type, x) : create<arith::TruncIOp>(type, x); }
+Value ScalarBuilder::truncate(Type type, Value x) {
+  return isFloat(x) ? create<arith::TruncFOp>(type, x) : create<arith::TruncIOp>(type, x);
+}
 Value ScalarBuilder::toFloat(Type type, Value integer, bool isUnsigned) {
   return isUnsigned ? create<arith::UIToFPOp>(type, integer) : create<arith::SIToFPOp>(type, integer);
 }

@@ -1,8 +1,10 @@
 //===- ScalarBuilder.h - arithmetic on scalars that reads like the formula ----------===//
 //
-// The models of elements and the approximations of math functions write scalar code with it. An operation takes floats or integers and is the op for their
-// type. Integers are signless, so an operation that depends on the sign is told whether they are unsigned. A number is a constant of the other operand's type. C++ does not say which
-// argument of a call is evaluated first, so a formula whose arguments would both make ops names one of them: the order of ops must not depend on the compiler.
+// The models of elements and the approximations of math functions write scalar code with it. An operation takes floats
+// or integers and is the op for their type. Integers are signless, so an operation that depends on the sign is told
+// whether they are unsigned. A number is a constant of the other operand's type. C++ does not say which argument of a
+// call is evaluated first, so a formula whose arguments would both make ops names one of them: the order of ops must
+// not depend on the compiler.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_SCALAR_SCALARBUILDER_H
@@ -18,7 +20,8 @@ public:
   using Value = mlir::Value;
   using Type = mlir::Type;
   /// Constants stand where they are made or, given a block, each once at its start.
-  ScalarBuilder(mlir::Location loc, const mlir::OpBuilder &builder, mlir::Block *constantsAt = nullptr) : b(loc, builder), constantsAt(constantsAt) {}
+  ScalarBuilder(mlir::Location loc, const mlir::OpBuilder &builder, mlir::Block *constantsAt = nullptr)
+      : b(loc, builder), constantsAt(constantsAt) {}
 
   mlir::ImplicitLocOpBuilder b;
 
@@ -81,7 +84,9 @@ public:
   Value less(Value x, double y) { return less(x, constant(x.getType(), y)); }
   Value less(double x, Value y) { return less(constant(y.getType(), x), y); }
   Value isNaN(Value x) { return compare(mlir::arith::CmpFPredicate::UNO, x, x); }
-  Value isNotZero(Value integer) { return compare(mlir::arith::CmpIPredicate::ne, integer, constantInt(integer.getType(), 0)); }
+  Value isNotZero(Value integer) {
+    return compare(mlir::arith::CmpIPredicate::ne, integer, constantInt(integer.getType(), 0));
+  }
   Value both(Value p, Value q) { return bitAnd(p, q); }
   Value either(Value p, Value q) { return bitOr(p, q); }
   Value opposite(Value p) { return bitXor(p, 1); }

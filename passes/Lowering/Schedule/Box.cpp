@@ -8,9 +8,7 @@ using namespace mpc::hero;
 
 static constexpr int64_t alignment = 16, rowBytes = 128;
 
-static int64_t bytesOf(const Operand &operand) {
-  return graph::elementOf(operand.tensor).getIntOrFloatBitWidth() / 8;
-}
+static int64_t bytesOf(const Operand &operand) { return graph::elementOf(operand.tensor).getIntOrFloatBitWidth() / 8; }
 
 //===-- Tiled ------------------------------------------------------------------------------------------===//
 
@@ -22,15 +20,11 @@ static std::optional<Box> tiled(const Operand &operand, int64_t elementBytes, in
     if (at.checked || at.divisor != 1 || at.constant != 0)
       return std::nullopt;
   Box box;
-  int64_t oneRow =
-      llvm::alignTo(operand.digits[unsigned(operand.contiguous)].back() * elementBytes, alignment);
+  int64_t oneRow = llvm::alignTo(operand.digits[unsigned(operand.contiguous)].back() * elementBytes, alignment);
   for (Axis axis : {other, operand.outer, Axis::Z}) {
     const Digits &digits = operand.digits[unsigned(axis)];
     bool inner = axis == operand.contiguous;
-    int64_t tile = axis == Axis::Z ? 1
-                   : inner         ? rowBytes / elementBytes
-                   : axis == other ? tileOther
-                                   : tileOuter;
+    int64_t tile = axis == Axis::Z ? 1 : inner ? rowBytes / elementBytes : axis == other ? tileOther : tileOuter;
     if (digits.size() > 1 && digits.back() % tile != 0)
       return std::nullopt;
     for (unsigned d = 0; d < digits.size(); ++d) {
@@ -92,8 +86,8 @@ static std::optional<Box> im2col(const Operand &operand, int tileOuter, int tile
       place = t;
     }
     if (d + 1 == rank) { // channels
-      if (position || at.checked || at.constant != 0 || !dimension.tap ||
-          dimension.tap->digit + 1 != taps.size() || dimension.tap->coefficient != 1 ||
+      if (position || at.checked || at.constant != 0 || !dimension.tap || dimension.tap->digit + 1 != taps.size() ||
+          dimension.tap->coefficient != 1 ||
           taps.back() != (dimension.group ? dimension.group->coefficient : at.extent))
         return std::nullopt;
       dimension.tap.reset();
@@ -105,8 +99,7 @@ static std::optional<Box> im2col(const Operand &operand, int tileOuter, int tile
       dimension.taps = dimension.tap ? taps[dimension.tap->digit] : 1;
       // Offsets only count up, so taps that go backwards start at the other end.
       dimension.lower =
-          at.constant +
-          (dimension.tap ? std::min<int64_t>(dimension.tap->coefficient, 0) * (dimension.taps - 1) : 0);
+          at.constant + (dimension.tap ? std::min<int64_t>(dimension.tap->coefficient, 0) * (dimension.taps - 1) : 0);
       dimension.upper = dimension.lower + dimension.step * (positions[d] - 1) + 1 - at.extent;
       bool batch = d == 0;
       if (batch ? dimension.tap || dimension.step != 1 || dimension.lower != 0 : !fits(dimension, spatial))

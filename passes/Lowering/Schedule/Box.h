@@ -7,9 +7,8 @@
 //   A [m, k], k contiguous:                                    k, m, batch...   box 64 x tile.m
 //   w [o, tap, c] of an input gradient (k = tap, o; n = c):    c, tap, o        box 64 x 1 x 64, for each 64 columns
 //
-// im2col: the operand is an activation. One axis of the tile runs over output positions, and all elements of the
-// tile belong to the same tap of the filter. The accelerator walks through the positions in order; the tap is an
-// offset.
+// im2col: the operand is an activation. One axis of the tile runs over output positions, and all elements of the tile
+// belong to the same tap of the filter. The accelerator walks through the positions in order; the tap is an offset.
 //   x [n, h, w, c] of a convolution (m = n, y, x; k = tap, c):   box 64 channels x tile.m positions
 //   x of a weight gradient (n = tap, c; k = n, y, x):            box 64 channels x 64 positions, for each 64 columns
 //
@@ -28,10 +27,11 @@ struct Box {
     Axis axis;
     unsigned digit;
     int64_t size = 1, stride = 0; ///< the extent in elements, and the stride in bytes
-    int64_t box = 1;              ///< the extent of the box in elements; in im2col mode only that of the innermost dimension is used
+    int64_t box = 1; ///< the extent of the box in elements; in im2col mode only that of the innermost dimension is used
     // im2col: position = step * digit + lower + offset
     int64_t step = 1, lower = 0, upper = 0;
-    std::optional<Term> tap = {}; ///< offset = coefficient * digit; where the coefficient is negative, it counts from the last tap
+    std::optional<Term> tap =
+        {}; ///< offset = coefficient * digit; where the coefficient is negative, it counts from the last tap
     int64_t taps = 1;
     std::optional<Term> group = {}; ///< added to the coordinate: the first channel of the group
   };

@@ -19,8 +19,8 @@ bool mpc::hero::copiesAsync(const Operand &operand, const GpuArch &arch) {
 
 bool mpc::hero::feedsWgmma(const Problem &problem, const Tile &tile) {
   if (problem.hasFloat8())
-    return problem.a.contiguous == Axis::K && problem.b.contiguous == Axis::K &&
-           boxOf(problem.a, tile.m, tile.k) && boxOf(problem.b, tile.n, tile.k);
+    return problem.a.contiguous == Axis::K && problem.b.contiguous == Axis::K && boxOf(problem.a, tile.m, tile.k) &&
+           boxOf(problem.b, tile.n, tile.k);
   constexpr int mostUnits = 24;
   int units = 0;
   auto feeds = [&](const Operand &operand, int tileOuter) {

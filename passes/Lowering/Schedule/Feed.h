@@ -11,8 +11,9 @@
 
 namespace mpc::hero {
 
-/// The feed of an operand as problems are keyed by it (ProblemKey.h): how 128 rows (columns) of 128 bytes along k come into shared memory. "tiled" or "im2col" means by the tensor
-/// memory accelerator (Box.h), "gather8" by threads, which copy 8 neighbours at a time.
+/// The feed of an operand as problems are keyed by it (ProblemKey.h): how 128 rows (columns) of 128 bytes along k come
+/// into shared memory. "tiled" or "im2col" means by the tensor memory accelerator (Box.h), "gather8" by threads, which
+/// copy 8 neighbours at a time.
 std::string feedOf(const Operand &operand);
 
 /// Whether copy_async can copy the operand's tiles; otherwise they pass through registers.

@@ -9,8 +9,7 @@ using namespace mpc::hero;
 
 /// Clocks that one more kernel launch costs, that filling the pipeline takes, and that emptying it takes.
 static constexpr double launchClocks = 4000, fillClocks = 700, drainClocks = 800;
-/// An estimate of L2's bandwidth for data that is written once and read once, as a multiple of memory's
-/// bandwidth.
+/// An estimate of L2's bandwidth for data that is written once and read once, as a multiple of memory's bandwidth.
 static constexpr double l2OfMemory = 2;
 /// The factor by which tensor cores get faster when an operand is loaded once for two blocks. Published for
 /// bf16 8192³ on an H100: 778 to 799 TFLOP/s.
@@ -24,7 +23,8 @@ static constexpr double unhidden = 0.02;
 
 /// The bytes that a multiprocessor can have under way: all stages but the one that is multiplied, of every
 /// block on it.
-static double bytesInFlight(const Problem &problem, const Tile &tile, double waves, double elementBytes, const GpuArch &arch) {
+static double bytesInFlight(const Problem &problem, const Tile &tile, double waves, double elementBytes,
+                            const GpuArch &arch) {
   int64_t shared = factsOf(tile.mainloop).sharedBytes(problem, tile);
   double blocks = std::min(waves, double(std::max<int64_t>(1, arch.sharedBytesPerSm / shared)));
   return blocks * (tile.stages - 1) * double(tile.m + tile.n) * tile.k * elementBytes;
@@ -47,11 +47,9 @@ Estimate mpc::hero::estimate(const Problem &p, const Schedule &schedule, const G
   Estimate e;
   e.tiles = tilesM * tilesN * p.z() * schedule.splits;
   e.waves = double(e.tiles) / arch.multiprocessors;
-  double waves = std::ceil(e.waves),
-         elementBytes = p.factor().getIntOrFloatBitWidth() / 8.0;
-  e.math =
-      waves * double(tile.m) * tile.n * tile.k * double(kTiles) /
-      (facts.multiplyAdds(p, arch) * tile.efficiency * (schedule.cluster > 1 ? clusterGain : 1));
+  double waves = std::ceil(e.waves), elementBytes = p.factor().getIntOrFloatBitWidth() / 8.0;
+  e.math = waves * double(tile.m) * tile.n * tile.k * double(kTiles) /
+           (facts.multiplyAdds(p, arch) * tile.efficiency * (schedule.cluster > 1 ? clusterGain : 1));
   double loadedM = schedule.clusterAxis == Axis::N ? double(tile.m) / schedule.cluster : tile.m,
          loadedN = schedule.clusterAxis == Axis::M ? double(tile.n) / schedule.cluster : tile.n;
   double feedRate = l2BytesPerClock;
@@ -63,8 +61,7 @@ Estimate mpc::hero::estimate(const Problem &p, const Schedule &schedule, const G
 
   // The tiles of one wave lie in a square of C, as far as there are rows and columns. Where A and B do not
   // stay in L2, each wave reads the rows of A and the columns of B that it needs.
-  double bytesA = double(graph::bytesOf(p.a.tensor.getType())),
-         bytesB = double(graph::bytesOf(p.b.tensor.getType())),
+  double bytesA = double(graph::bytesOf(p.a.tensor.getType())), bytesB = double(graph::bytesOf(p.b.tensor.getType())),
          bytesC = double(graph::bytesOf(p.hero->getResult(0).getType()));
   double side = std::sqrt(double(arch.multiprocessors)), rows = std::min(side, double(tilesM)),
          columns = std::min(arch.multiprocessors / rows, double(tilesN));

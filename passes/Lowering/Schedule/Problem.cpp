@@ -67,8 +67,7 @@ static void mergeDigits(Operand &operand) {
       if (digits[d] == 1 && digits.size() > 1)
         removeTerms(d);
     for (unsigned d = digits.size() - 1; d-- > 0;) {
-      std::optional<int64_t> outer = linearStride(operand, axis, d),
-                             inner = linearStride(operand, axis, d + 1);
+      std::optional<int64_t> outer = linearStride(operand, axis, d), inner = linearStride(operand, axis, d + 1);
       if (!outer || !inner || *outer != *inner * digits[d + 1])
         continue;
       digits[d + 1] *= digits[d];
@@ -112,7 +111,8 @@ static void chooseVector(Operand &operand) {
 }
 
 /// The coordinates in a tensor that lies in memory in row-major order.
-static SmallVector<Coordinate, 5> located(ArrayRef<MatrixProduct::Coordinate> coordinates, const std::array<Digits, axisCount> &digits) {
+static SmallVector<Coordinate, 5> located(ArrayRef<MatrixProduct::Coordinate> coordinates,
+                                          const std::array<Digits, axisCount> &digits) {
   SmallVector<Coordinate, 5> result;
   int64_t stride = 1;
   for (const MatrixProduct::Coordinate &c : llvm::reverse(coordinates)) {
@@ -123,8 +123,14 @@ static SmallVector<Coordinate, 5> located(ArrayRef<MatrixProduct::Coordinate> co
   return result;
 }
 
-static Operand describe(Value tensor, ArrayRef<MatrixProduct::Coordinate> coordinates, Axis outer, const std::array<Digits, axisCount> &digits) {
-  Operand operand{.tensor = tensor, .outer = outer, .digits = digits, .coordinates = located(coordinates, digits), .contiguous = Axis::K, .vector = 1};
+static Operand describe(Value tensor, ArrayRef<MatrixProduct::Coordinate> coordinates, Axis outer,
+                        const std::array<Digits, axisCount> &digits) {
+  Operand operand{.tensor = tensor,
+                  .outer = outer,
+                  .digits = digits,
+                  .coordinates = located(coordinates, digits),
+                  .contiguous = Axis::K,
+                  .vector = 1};
   mergeDigits(operand);
   chooseVector(operand);
   return operand;
@@ -151,8 +157,9 @@ FailureOr<Problem> mpc::hero::describeHero(kernel::DispatchOp dispatch) {
   for (const Digits &digits : product.digits)
     if (llvm::product_of(digits) > INT32_MAX / 2)
       return emitErrorWithHint(hero.getLoc(),
-                               "'" + hero->getName().getStringRef() + "' op has an axis of " + Twine(llvm::product_of(digits)) +
-                                   " elements, more than " + Twine(INT32_MAX / 2) + ": kernels count them in 32 bits",
+                               "'" + hero->getName().getStringRef() + "' op has an axis of " +
+                                   Twine(llvm::product_of(digits)) + " elements, more than " + Twine(INT32_MAX / 2) +
+                                   ": kernels count them in 32 bits",
                                "make the batch smaller, or compile for the host");
   FailureOr<kernel::ProductResults> results = kernel::ProductResults::of(dispatch);
   if (failed(results))

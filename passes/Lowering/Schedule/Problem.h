@@ -1,7 +1,8 @@
 //===- Problem.h - a hero as an implicit matrix product ------------------------------===//
 //
-// The hero of a dispatch is its matrix product or convolution. All heroes are matrix products C(z, m, n) = sum over k of
-// A(z, m, k) B(z, k, n), whose axes have digits (dialects/Interfaces/Contraction.h). A problem adds what memory makes of them.
+// The hero of a dispatch is its matrix product or convolution. All heroes are matrix products C(z, m, n) = sum over
+// k of A(z, m, k) B(z, k, n), whose axes have digits (dialects/Interfaces/Contraction.h). A problem adds what
+// memory makes of them.
 //
 //===----------------------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_SCHEDULE_PROBLEM_H
@@ -48,9 +49,9 @@ struct Problem {
   /// One coordinate for each dimension of the hero's result. A checked coordinate, which never depends on n,
   /// can lie outside of the result; nothing is stored there.
   llvm::SmallVector<Coordinate, 5> c;
-  llvm::SmallVector<unsigned> fullResults; ///< the numbers of the results that have C's elements
+  llvm::SmallVector<unsigned> fullResults;         ///< the numbers of the results that have C's elements
   llvm::SmallVector<kernel::ColumnSum> columnSums; ///< the other results
-  int64_t extent(Axis axis) const; ///< product of digits
+  int64_t extent(Axis axis) const;                 ///< product of digits
   int64_t m() const { return extent(Axis::M); }
   int64_t n() const { return extent(Axis::N); }
   int64_t k() const { return extent(Axis::K); }
@@ -66,8 +67,8 @@ struct Problem {
   int storeVector(int most) const;
 };
 
-/// Describes the hero of a contraction. Fails with a diagnostic where an axis is too long for 32-bit counters, or where a result is none that
-/// a GPU computes (kernel::ProductResults).
+/// Describes the hero of a contraction. Fails with a diagnostic where an axis is too long for 32-bit counters, or where
+/// a result is none that a GPU computes (kernel::ProductResults).
 mlir::FailureOr<Problem> describeHero(kernel::DispatchOp dispatch);
 
 } // namespace mpc::hero

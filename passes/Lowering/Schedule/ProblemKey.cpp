@@ -43,12 +43,10 @@ std::string ProblemKey::text() const {
 std::optional<ProblemKey> ProblemKey::parse(StringRef text, MLIRContext *context) {
   SmallVector<StringRef> words;
   text.split(words, ' ');
-  if (words.size() < 6 || !isContraction(words[0], context) ||
-      !words[words.size() - 2].consume_front("a=") || !words.back().consume_front("b=") ||
-      llvm::is_contained(words, ""))
+  if (words.size() < 6 || !isContraction(words[0], context) || !words[words.size() - 2].consume_front("a=") ||
+      !words.back().consume_front("b=") || llvm::is_contained(words, ""))
     return std::nullopt;
-  ProblemKey key{words[0].str(),    words[1].str(), words[2].str(), {}, words[words.size() - 2].str(),
-                 words.back().str()};
+  ProblemKey key{words[0].str(), words[1].str(), words[2].str(), {}, words[words.size() - 2].str(), words.back().str()};
   for (StringRef word : ArrayRef(words).drop_front(3).drop_back(2)) {
     auto [name, value] = word.split('=');
     std::optional<Digits> digits = parseDigits(value);
@@ -89,12 +87,9 @@ static void describe(const MatrixProduct &product, const Problem &p, ProblemKey 
 static void describe(ConvolutionOpInterface op, ProblemKey &key) {
   key.layout = op.getLayout() == Layout::ChannelsLast ? "nhwc," : "nchw,";
   key.layout += op.getWeightChannelsLast() ? "ohwi" : "oihw";
-  key.extents = {{"x", Digits(shapeOf(op.getInput()))},
-                 {"w", Digits(shapeOf(op.getWeight()))},
-                 {"y", Digits(shapeOf(op.getOutput()))},
-                 {"strides", Digits(op.getStrides())},
-                 {"dilations", Digits(op.getDilations())},
-                 {"pads", Digits(op.getPadLow())},
+  key.extents = {{"x", Digits(shapeOf(op.getInput()))},    {"w", Digits(shapeOf(op.getWeight()))},
+                 {"y", Digits(shapeOf(op.getOutput()))},   {"strides", Digits(op.getStrides())},
+                 {"dilations", Digits(op.getDilations())}, {"pads", Digits(op.getPadLow())},
                  {"groups", {int64_t(op.getGroups())}}};
 }
 

@@ -3,7 +3,8 @@
 // --kernel-report prints problems in this form, which tuning files hold, too:
 //
 //   matmul bf16 nt m=8192 n=2304 k=768 z=1 a=tiled b=tiled
-//   conv f16 nhwc,ohwi x=64x56x56x64 w=64x3x3x64 y=64x56x56x64 strides=1x1 dilations=1x1 pads=1x1 groups=1 a=im2col b=tiled
+//   conv f16 nhwc,ohwi x=64x56x56x64 w=64x3x3x64 y=64x56x56x64 strides=1x1 dilations=1x1 pads=1x1 groups=1 a=im2col
+//   b=tiled
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_SCHEDULE_PROBLEMKEY_H
@@ -12,8 +13,7 @@
 
 namespace mpc::hero {
 
-/// Everything in a problem that decides which schedules it has; problems with equal keys have the same
-/// schedules.
+/// Everything in a problem that decides which schedules it has; problems with equal keys have the same schedules.
 struct ProblemKey {
   std::string kind;    ///< the name of a contraction of the graph dialect: matmul, conv, conv_input_grad, ...
   std::string element; ///< f16, bf16, f32 or f64; for 8-bit floats the types of A, B and C: "f8E4M3FN,f8E5M2,bf16"

@@ -9,8 +9,15 @@ using namespace mpc;
 using namespace mpc::hero;
 
 kernel::Contraction Schedule::contraction() const {
-  return {.mainloop = tile.mainloop, .m = tile.m, .n = tile.n, .k = tile.k, .stages = tile.stages, .pingPong = tile.pingPong, .splits = splits,
-          .clusterM = clusterAxis == Axis::M ? cluster : 1, .clusterN = clusterAxis == Axis::N ? cluster : 1};
+  return {.mainloop = tile.mainloop,
+          .m = tile.m,
+          .n = tile.n,
+          .k = tile.k,
+          .stages = tile.stages,
+          .pingPong = tile.pingPong,
+          .splits = splits,
+          .clusterM = clusterAxis == Axis::M ? cluster : 1,
+          .clusterN = clusterAxis == Axis::N ? cluster : 1};
 }
 
 llvm::SmallVector<Tile> mpc::hero::tilesFor(const Problem &problem, const GpuArch &arch) {
@@ -65,12 +72,16 @@ FailureOr<Schedule> mpc::hero::scheduleOf(const Problem &problem, const GpuArch 
   kernel::DispatchOp dispatch = problem.dispatch;
   kernel::ContractionAttr attribute = dispatch.getScheduleAttr();
   if (!attribute)
-    return emitErrorWithHint(dispatch.getLoc(), "this dispatch has no schedule", "run mpc-schedule before kernels are emitted");
+    return emitErrorWithHint(dispatch.getLoc(), "this dispatch has no schedule",
+                             "run mpc-schedule before kernels are emitted");
   llvm::SmallVector<Schedule> schedules = schedulesFor(problem, arch);
   if (const Schedule *schedule = findSchedule(attribute.getSchedule(), schedules))
     return *schedule;
-  return emitErrorWithHint(dispatch.getLoc(), "'" + llvm::Twine(attribute.getSchedule().text()) + "' is no schedule of this problem on " + arch.name,
-                           "take one of its own, as '" + fastestSchedule(problem, arch).contraction().text() + "', or leave the choice to mpc-schedule");
+  return emitErrorWithHint(dispatch.getLoc(),
+                           "'" + llvm::Twine(attribute.getSchedule().text()) + "' is no schedule of this problem on " +
+                               arch.name,
+                           "take one of its own, as '" + fastestSchedule(problem, arch).contraction().text() +
+                               "', or leave the choice to mpc-schedule");
 }
 
 int64_t mpc::hero::rowParts(const Problem &problem, const Schedule &schedule) {

@@ -23,8 +23,7 @@ struct Schedule {
 /// The tiles that fit the problem and the architecture; those that are best for large problems come first.
 /// Empty where a product of 8-bit floats cannot be computed.
 llvm::SmallVector<Tile> tilesFor(const Problem &problem, const GpuArch &arch);
-/// All candidates: every such tile, with the splits of k and the clusters that are possible. No two are the
-/// same.
+/// All candidates: every such tile, with the splits of k and the clusters that are possible. No two are the same.
 llvm::SmallVector<Schedule> schedulesFor(const Problem &problem, const GpuArch &arch);
 /// The candidate with these numbers; null where there is none.
 const Schedule *findSchedule(const kernel::Contraction &numbers, llvm::ArrayRef<Schedule> candidates);

@@ -1,6 +1,6 @@
 //===- SchedulePass.cpp - mpc-schedule ----------------------------------------------===//
-#include "passes/Lowering/Schedule/Passes.h"
 #include "dialects/Graph/IR/Graph.h"
+#include "passes/Lowering/Schedule/Passes.h"
 #include "passes/Lowering/Schedule/TuningFile.h"
 
 using namespace mlir;

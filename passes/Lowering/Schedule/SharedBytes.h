@@ -1,6 +1,7 @@
 //===- SharedBytes.h - the shared memory of a block ---------------------------------------===//
 //
-// The choice of tiles asks whether these numbers fit, and emission lays out shared memory by the same numbers. All are bytes unless they say otherwise.
+// The choice of tiles asks whether these numbers fit, and emission lays out shared memory by the same numbers. All are
+// bytes unless they say otherwise.
 //
 //===--------------------------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_SCHEDULE_SHAREDBYTES_H
@@ -12,7 +13,8 @@ namespace mpc::hero {
 
 //===-- Simt ---------------------------------------------------------------------------------===//
 
-/// The elements from one line of a tile to the next: a line has `extent` elements, and some more that spread a column over the banks.
+/// The elements from one line of a tile to the next: a line has `extent` elements, and some more that spread a
+/// column over the banks.
 constexpr int simtLine(int extent) { return extent + 4; }
 /// The two buffers of an operand whose tile has `extent` rows (columns).
 int64_t simtOperandBytes(const Problem &problem, int extent, int tileK);

@@ -6,9 +6,8 @@
 using namespace mpc;
 using namespace mpc::hero;
 
-// The numbers are m, n, k; the rows and columns of a thread; stages; efficiency. Shared memory is read in
-// 128-bit loads: in the largest tile, 16 elements feed 64 multiply-adds, in the smallest one 8 elements feed
-// 16.
+// The numbers are m, n, k; the rows and columns of a thread; stages; efficiency. Shared memory is read in 128-bit
+// loads: in the largest tile, 16 elements feed 64 multiply-adds, in the smallest one 8 elements feed 16.
 static constexpr Tile simtTiles[] = {
     {Mainloop::Simt, 128, 128, 8, 8, 8, 2, 0.85}, {Mainloop::Simt, 128, 64, 8, 8, 8, 2, 0.75},
     {Mainloop::Simt, 64, 64, 16, 8, 4, 2, 0.65},  {Mainloop::Simt, 128, 32, 16, 8, 4, 2, 0.55},

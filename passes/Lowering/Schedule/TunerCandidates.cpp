@@ -42,7 +42,8 @@ static SmallVector<Ranked> rank(const Problem &problem, const GpuArch &arch) {
   return ranked;
 }
 
-/// The ops of a dispatch that decide its problem, in their order: the hero, and the sums of columns with what they are computed from.
+/// The ops of a dispatch that decide its problem, in their order: the hero, and the sums of columns with what they
+/// are computed from.
 static SmallVector<Operation *> opsOfProblem(Problem &problem) {
   SmallPtrSet<Operation *, 8> needed = {problem.hero};
   for (const kernel::ColumnSum &sum : problem.columnSums)
@@ -59,8 +60,9 @@ static SmallVector<Operation *> opsOfProblem(Problem &problem) {
   return ops;
 }
 
-/// Adds func @NAME(a, b, ...) -> (c, sums...) with these ops in a dispatch of its own, which has the name of the model's dispatch. The product comes first and is always there, for a
-/// tuner compares the first results of a problem's candidates; column sums may differ in their last bits, since a schedule decides the order of the additions.
+/// Adds func @NAME(a, b, ...) -> (c, sums...) with these ops in a dispatch of its own, which has the name of the
+/// model's dispatch. The product comes first and is always there, for a tuner compares the first results of a problem's
+/// candidates; column sums may differ in their last bits, since a schedule decides the order of the additions.
 static void addEntry(OpBuilder &b, Problem &problem, const Twine &name, const Schedule &schedule) {
   Location loc = problem.hero->getLoc();
   SmallVector<Operation *> ops = opsOfProblem(problem);
@@ -76,7 +78,8 @@ static void addEntry(OpBuilder &b, Problem &problem, const Twine &name, const Sc
   entry->setAttr("train.kind", b.getStringAttr("candidate"));
   Block *body = entry.addEntryBlock();
   OpBuilder inner = OpBuilder::atBlockBegin(body);
-  auto dispatch = kernel::DispatchOp::create(inner, loc, results, kernel::Form::Contraction, problem.dispatch.getName(), body->getArguments());
+  auto dispatch = kernel::DispatchOp::create(inner, loc, results, kernel::Form::Contraction, problem.dispatch.getName(),
+                                             body->getArguments());
   dispatch.setScheduleAttr(kernel::ContractionAttr::get(b.getContext(), schedule.contraction()));
   func::ReturnOp::create(inner, loc, dispatch.getResults());
   Block &block = dispatch.getBody().emplaceBlock();
@@ -98,7 +101,8 @@ struct TunerCandidates : mpc::impl::TunerCandidatesPassBase<TunerCandidates> {
     ModuleOp module = getOperation();
     const GpuArch *gpu = kernel::gpuOf(module);
     if (!gpu) {
-      (void)emitErrorWithHint(module.getLoc(), "a tuner measures GPU kernels, and this module is for no GPU", "run mpc-set-target with the name of a GPU first");
+      (void)emitErrorWithHint(module.getLoc(), "a tuner measures GPU kernels, and this module is for no GPU",
+                              "run mpc-set-target with the name of a GPU first");
       return signalPassFailure();
     }
     SmallVector<Operation *> model;
@@ -129,7 +133,8 @@ struct TunerCandidates : mpc::impl::TunerCandidatesPassBase<TunerCandidates> {
     for (Operation *op : model)
       op->erase();
     // The other attributes, metrics for example, are about the model.
-    module->setAttrs(ArrayRef(NamedAttribute(b.getStringAttr(kernel::TargetAttr::name), kernel::TargetAttr::of(module))));
+    module->setAttrs(
+        ArrayRef(NamedAttribute(b.getStringAttr(kernel::TargetAttr::name), kernel::TargetAttr::of(module))));
     numProblems += problems;
   }
 };

@@ -98,11 +98,13 @@ void Scheduler::warnOfUnusedTuning(MLIRContext *context) const {
 
 LogicalResult mpc::hero::assignSchedules(ModuleOp module, const GpuArch &arch, const Tuning *tuning) {
   if (tuning && tuning->arch != arch.name)
-    return emitErrorWithHint(NameLoc::get(StringAttr::get(module.getContext(), tuning->file)), "has schedules of " + tuning->arch + ", and this module is for " + arch.name,
+    return emitErrorWithHint(NameLoc::get(StringAttr::get(module.getContext(), tuning->file)),
+                             "has schedules of " + tuning->arch + ", and this module is for " + arch.name,
                              "take a file that a tuner for " + arch.name + " wrote (mpc compile --emit=tuner)");
   Scheduler scheduler(arch, tuning);
   WalkResult walked = module.walk([&](kernel::DispatchOp dispatch) {
-    return dispatch.isContraction() && failed(scheduler.schedule(dispatch)) ? WalkResult::interrupt() : WalkResult::advance();
+    return dispatch.isContraction() && failed(scheduler.schedule(dispatch)) ? WalkResult::interrupt()
+                                                                            : WalkResult::advance();
   });
   if (walked.wasInterrupted())
     return failure();

@@ -28,11 +28,11 @@ struct PlannedHero {
 };
 PlannedHero planOf(kernel::DispatchOp dispatch, const GpuArch &arch, const Tuning *tuning);
 
-/// The work of mpc-schedule (Passes.td). The fastest measured schedule that is still a candidate wins; a
-/// problem that the tuning (which may be null) does not know gets the schedule of least estimated time. Warns
-/// once where measured schedules are no longer candidates. Fails with a diagnostic where the tuning is of
-/// another architecture, and at a dispatch that carries a schedule which its problem does not have. Dispatches whose hero cannot be described stay as they are:
-/// emitGpuHero reports why.
+/// The work of mpc-schedule (Passes.td). The fastest measured schedule that is still a candidate wins; a problem that
+/// the tuning (which may be null) does not know gets the schedule of least estimated time. Warns once where measured
+/// schedules are no longer candidates. Fails with a diagnostic where the tuning is of another architecture, and at a
+/// dispatch that carries a schedule which its problem does not have. Dispatches whose hero cannot be described stay as
+/// they are: emitGpuHero reports why.
 mlir::LogicalResult assignSchedules(mlir::ModuleOp module, const GpuArch &arch, const Tuning *tuning);
 
 } // namespace mpc::hero

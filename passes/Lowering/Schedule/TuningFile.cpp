@@ -24,7 +24,9 @@ struct Node {
   const json &value;
   std::string place;
 
-  [[noreturn]] void fail(const std::string &what) const { throw Malformed{(place.empty() ? "the file" : place) + " " + what}; }
+  [[noreturn]] void fail(const std::string &what) const {
+    throw Malformed{(place.empty() ? "the file" : place) + " " + what};
+  }
   Node at(const char *key) const {
     if (!value.is_object())
       fail("is no object");
@@ -96,8 +98,7 @@ FailureOr<Tuning> hero::readTuningFile(MLIRContext *context, StringRef path) {
   } catch (const Malformed &malformed) {
     return emitErrorWithHint(loc, malformed.what, hint);
   } catch (const json::exception &error) {
-    // The text of a json exception is: "[json.exception.parse_error.101] parse error at line 1, column 2:
-    // ..."
+    // The text of a json exception is: "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
     return emitErrorWithHint(loc, StringRef(error.what()).split("] ").second, hint);
   }
 }

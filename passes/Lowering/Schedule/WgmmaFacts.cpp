@@ -38,7 +38,9 @@ static constexpr Tile float8Tiles[] = {
 static double multiplyAdds(const Problem &problem, const GpuArch &arch) {
   if (!arch.hasWgmma)
     return 0;
-  return problem.hasFloat8() ? 2 * arch.mmaPerClock : problem.factor().isF16() || problem.factor().isBF16() ? arch.mmaPerClock : 0;
+  return problem.hasFloat8()                                     ? 2 * arch.mmaPerClock
+         : problem.factor().isF16() || problem.factor().isBF16() ? arch.mmaPerClock
+                                                                 : 0;
 }
 
 static llvm::SmallVector<Tile> tiles(const Problem &problem, const GpuArch &) {

@@ -1,5 +1,6 @@
-/* CPU features beyond x86-64 that code compiled for one machine (--cpu=native) may use. Each name means the same to LLVM, which
- * compiles the code, and to __builtin_cpu_supports, by which a program asks its CPU before it runs such code. */
+/* CPU features beyond x86-64 that code compiled for one machine (--cpu=native) may use. Each name means the same to
+ * LLVM, which compiles the code, and to __builtin_cpu_supports, by which a program asks its CPU before it runs such
+ * code. */
 #ifndef MPC_CPU_H
 #define MPC_CPU_H
 

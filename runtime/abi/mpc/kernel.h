@@ -14,27 +14,17 @@ extern "C" {
 #endif
 
 /* Element types of everything that is stored. The values are part of the manifest's format. */
-/* The enum has a fixed type, because C++ callers may pass any number, which is then refused: without the type that would be undefined behaviour. */
+/* The enum has a fixed type, because C++ callers may pass any number, which is then refused: without the type that
+ * would be undefined behaviour. */
 #ifdef __cplusplus
 #define MPC_ENUM(NAME) enum NAME : int
 #else
 #define MPC_ENUM(NAME) enum NAME
 #endif
 
-typedef MPC_ENUM(mpc_dtype) {
-  MPC_F16 = 1,
-  MPC_BF16 = 2,
-  MPC_F32 = 3,
-  MPC_F64 = 4,
-  MPC_I8 = 5,
-  MPC_I16 = 6,
-  MPC_I32 = 7,
-  MPC_I64 = 8,
-  MPC_U8 = 9,
-  MPC_U16 = 10,
-  MPC_U32 = 11,
-  MPC_U64 = 12,
-  MPC_BOOL = 13 /* one byte, 0 or 1 */
+typedef MPC_ENUM(mpc_dtype){
+    MPC_F16 = 1, MPC_BF16 = 2, MPC_F32 = 3,  MPC_F64 = 4,  MPC_I8 = 5,   MPC_I16 = 6,  MPC_I32 = 7,
+    MPC_I64 = 8, MPC_U8 = 9,   MPC_U16 = 10, MPC_U32 = 11, MPC_U64 = 12, MPC_BOOL = 13 /* one byte, 0 or 1 */
 } mpc_dtype;
 
 /* buffers: one base address per argument, in the order of the launch's "args".

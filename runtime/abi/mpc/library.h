@@ -1,9 +1,9 @@
 /* The interface of a library provider, which executes matrix products and convolutions on the host.
  *
  * Two providers implement it: the generic loops built into the runtime, and the oneDNN plugin
- * (`libmpc_onednn.so`), which the runtime looks for beside the program, in the installation that compiled it, in the folders of
- * $MPC_LIBRARY_PATH, then by the system's loader. Beside the program and in the installation, root or the user must own it, and
- * nobody else may be able to replace it.
+ * (`libmpc_onednn.so`), which the runtime looks for beside the program, in the installation that compiled it, in the
+ * folders of $MPC_LIBRARY_PATH, then by the system's loader. Beside the program and in the installation, root or the
+ * user must own it, and nobody else may be able to replace it.
  *
  * Numerics, the same for every provider: products are exact, sums are fp32 (fp64 for fp64 operands),
  * bias and activation are applied in the accumulator's precision, and the result is rounded once, to
@@ -68,8 +68,8 @@ typedef struct mpc_library_desc {
 typedef struct mpc_library_primitive mpc_library_primitive;
 
 typedef struct mpc_library {
-  uint32_t abi;        /* MPC_LIBRARY_ABI */
-  const char *name;    /* "generic", "oneDNN 2.6.3" */
+  uint32_t abi;     /* MPC_LIBRARY_ABI */
+  const char *name; /* "generic", "oneDNN 2.6.3" */
 
   /* Returns null and writes one sentence to `error` when the description is unsupported. It is thread-safe. */
   mpc_library_primitive *(*create)(const mpc_library_desc *desc, char *error, size_t error_bytes);

@@ -1,7 +1,7 @@
 /* Training inside another program: the functions that `mpc compile --emit=lib` gives C and C++ callers.
  *
- * The library holds the model and the runtime. A session is one running copy of the model: its parameters, the optimizer's and the
- * loss scaler's state, and all memory that a step needs, allocated once by mpc_open. Typical use:
+ * The library holds the model and the runtime. A session is one running copy of the model: its parameters, the
+ * optimizer's and the loss scaler's state, and all memory that a step needs, allocated once by mpc_open. Typical use:
  *
  *   mpc_session *s = mpc_open(NULL, NULL);                       // the model in this library
  *   mpc_bind(s, "x", MPC_F32, x, 64 * 784);                      // every step reads it from now on
@@ -10,10 +10,11 @@
  *   mpc_save(s, "trained.safetensors");
  *   mpc_close(s);
  *
- * Functions that can fail return 0 or a pointer on success and -1 or null on failure; mpc_error then says why. A null argument, a
- * pointer that is no open session, and a name that the model does not have are such failures. Returned strings and arrays belong to the session and live
- * as long as it does. A session is used by one thread at a time; steps of different sessions take turns, since each uses all of its
- * threads. Threads do not survive a fork: in a child of a process that has called mpc_open, every call fails.
+ * Functions that can fail return 0 or a pointer on success and -1 or null on failure; mpc_error then says why. A null
+ * argument, a pointer that is no open session, and a name that the model does not have are such failures. Returned
+ * strings and arrays belong to the session and live as long as it does. A session is used by one thread at a time;
+ * steps of different sessions take turns, since each uses all of its threads. Threads do not survive a fork: in a child
+ * of a process that has called mpc_open, every call fails.
  */
 #ifndef MPC_PROGRAM_H
 #define MPC_PROGRAM_H
@@ -32,10 +33,10 @@ typedef struct mpc_session mpc_session;
 
 /* Zero-initialise it; 0 and null stand for the defaults. */
 typedef struct mpc_open_options {
-  int32_t threads;      /* default: all CPUs that the process may use */
-  uint64_t seed;        /* seed of random initial values and dropout */
-  const char *library;  /* the provider of products and convolutions: "auto" (default), "onednn" or "generic" */
-  const char *target;   /* "auto" (default), "cuda", "host" or "emulator" */
+  int32_t threads;     /* default: all CPUs that the process may use */
+  uint64_t seed;       /* seed of random initial values and dropout */
+  const char *library; /* the provider of products and convolutions: "auto" (default), "onednn" or "generic" */
+  const char *target;  /* "auto" (default), "cuda", "host" or "emulator" */
   void (*note)(void *context, const char *text); /* receives one-line notes; default: notes are dropped */
   void *note_context;
 } mpc_open_options;
@@ -44,19 +45,21 @@ typedef struct mpc_open_options {
 mpc_session *mpc_open(const char *path, const mpc_open_options *options);
 void mpc_close(mpc_session *session); /* null is allowed; a session that is closed already is left alone */
 
-/* Returns the message of the calling thread's last failure: "WHERE: WHAT; HINT". It is valid until the thread's next failure. */
+/* Returns the message of the calling thread's last failure: "WHERE: WHAT; HINT". It is valid until the thread's next
+ * failure. */
 const char *mpc_error(void);
 
 /* Describes the program as a JSON object: model, precision, ports, hyperparameters, memory plan. */
 const char *mpc_info(mpc_session *session);
 
 /* ---- Tensors ---- */
-typedef MPC_ENUM(mpc_mode) { MPC_TRAIN = 0, MPC_EVAL = 1, MPC_PREDICT = 2 } mpc_mode;
+typedef MPC_ENUM(mpc_mode){MPC_TRAIN = 0, MPC_EVAL = 1, MPC_PREDICT = 2} mpc_mode;
 
 typedef struct mpc_tensor {
   const char *name;
-  const char *role;     /* outputs: loss, sample_loss, sample_weight, output; variables: parameter, buffer, slot, ...; inputs: "" */
-  int32_t dtype;        /* mpc_dtype */
+  const char *
+      role; /* outputs: loss, sample_loss, sample_weight, output; variables: parameter, buffer, slot, ...; inputs: "" */
+  int32_t dtype; /* mpc_dtype */
   int32_t rank;
   const int64_t *shape; /* logical (ONNX) order */
   size_t elements;
@@ -67,8 +70,9 @@ int mpc_input(mpc_session *session, mpc_mode mode, size_t index, mpc_tensor *ten
 int mpc_output(mpc_session *session, mpc_mode mode, size_t index, mpc_tensor *tensor);
 int mpc_variable(mpc_session *session, size_t index, mpc_tensor *tensor);
 
-/* Binds memory of the caller to an input, row-major in logical order. A step or a run reads it when it begins, so that it may be refilled in between.
- * Elements of another type are converted. Every input of a mode must be bound before it runs. */
+/* Binds memory of the caller to an input, row-major in logical order. A step or a run reads it when it begins, so that
+ * it may be refilled in between. Elements of another type are converted. Every input of a mode must be bound before it
+ * runs. */
 int mpc_bind(mpc_session *session, const char *input, mpc_dtype dtype, const void *data, size_t elements);
 
 /* Copy a variable, converted to or from dtype; setting one also sets its low-precision copies. A value that the
@@ -79,20 +83,22 @@ int mpc_set_variable(mpc_session *session, const char *name, mpc_dtype dtype, co
 
 /* ---- Training ---- */
 typedef struct mpc_step_report {
-  double loss;     /* unscaled, before the update */
+  double loss; /* unscaled, before the update */
   double lr;
   double scale;    /* the loss scale of this step; 1 without scaling */
   int32_t skipped; /* 1: the loss or the gradients were not finite, and nothing was updated */
 } mpc_step_report;
 
-/* Returns the number of the program's optimizers, which is the number of reports per mpc_step; 0 if the program only predicts, and on failure. */
+/* Returns the number of the program's optimizers, which is the number of reports per mpc_step; 0 if the program only
+ * predicts, and on failure. */
 size_t mpc_optimizer_count(mpc_session *session);
 /* Trains on one batch: forward, backward and update. reports: null, or mpc_optimizer_count elements. */
 int mpc_step(mpc_session *session, mpc_step_report *reports);
-/* Returns the number of steps since the beginning of the training, which a checkpoint saves and restores; -1 on failure. */
+/* Returns the number of steps since the beginning of the training, which a checkpoint saves and restores; -1 on
+ * failure. */
 int64_t mpc_iteration(mpc_session *session);
-/* Sets a hyperparameter from the next step on: "lr", or "STEP.lr" if the program has several optimizers. While "nan_guard" is 1 (the default), a step whose
- * loss is not finite is skipped; at 0 it updates. */
+/* Sets a hyperparameter from the next step on: "lr", or "STEP.lr" if the program has several optimizers. While
+ * "nan_guard" is 1 (the default), a step whose loss is not finite is skipped; at 0 it updates. */
 int mpc_set_hyper(mpc_session *session, const char *name, double value);
 
 /* ---- Evaluation and prediction, which do not change the state ---- */

@@ -21,12 +21,12 @@ struct Array {
   TensorView view() const { return {dtype, shape, data}; }
 };
 
-/// Is told an array's type and shape, and throws Error when nobody can use such an array. A reader calls it before it unpacks or
-/// copies anything, because a small file may unpack to more than the memory holds. Null accepts every array.
+/// Is told an array's type and shape, and throws Error when nobody can use such an array. A reader calls it before it
+/// unpacks or copies anything, because a small file may unpack to more than the memory holds. Null accepts every array.
 using ArrayCheck = std::function<void(mpc_dtype, const Shape &)>;
 
-/// Reads a file that holds one array: .npy, IDX or IDX.gz, which it tells apart by their first bytes. Throws Error located at
-/// `path`.
+/// Reads a file that holds one array: .npy, IDX or IDX.gz, which it tells apart by their first bytes. Throws Error
+/// located at `path`.
 Array readArrayFile(const std::string &path, const ArrayCheck &check = {});
 
 } // namespace mpc::rt

@@ -13,8 +13,8 @@
 namespace mpc::rt {
 
 struct BatchOptions {
-  /// True: endless epochs for training, and the last partial batch of each is dropped. False: one pass in order, and the last
-  /// batch is padded with copies of its last sample.
+  /// True: endless epochs for training, and the last partial batch of each is dropped. False: one pass in order, and
+  /// the last batch is padded with copies of its last sample.
   bool train = false;
   bool shuffle = false; // makes a new order for each epoch, from the seed and the epoch's number
   uint64_t seed = 0;

@@ -62,7 +62,8 @@ Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &in
   bind(options, inputs);
   for (const Port *port : inputs) {
     Source &source = sources_.at(port->name);
-    checkArray(source.array.dtype, source.array.shape, source.where, *port); // a second check, because the first may have been for another port of this name
+    checkArray(source.array.dtype, source.array.shape, source.where,
+               *port); // a second check, because the first may have been for another port of this name
     if (!port->batched)
       continue;
     source.batched = true;
@@ -87,11 +88,11 @@ void Dataset::countSamples() {
   }
   if (samples_ < 0)
     samples_ = batch_; // without a batched input there is one batch
-  if (samples_ == 0) // then some input is batched, so there is a source
+  if (samples_ == 0)   // then some input is batched, so there is a source
     fail(sources_.begin()->second.where, "holds no samples", "give at least one sample");
   if (samples_ > UINT32_MAX) // Batches numbers them in 32 bits
-    fail(sources_.begin()->second.where,
-         concat("has ", samples_, " samples; at most ", UINT32_MAX, " are supported"), "split the data");
+    fail(sources_.begin()->second.where, concat("has ", samples_, " samples; at most ", UINT32_MAX, " are supported"),
+         "split the data");
 }
 
 void Dataset::checkWhole() const {
@@ -138,7 +139,8 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
       auto [path, member] = splitMember(named ? item.substr(equals + 1) : item);
       lastFile = path;
       if (!NpzReader::isZip(MappedFile::open(path)->bytes())) {
-        // What the file holds matters more than its name: a missing input name is an error only after the header has been read.
+        // What the file holds matters more than its name: a missing input name is an error only after the
+        // header has been read.
         Array array = readArrayFile(path, [&](mpc_dtype dtype, const Shape &shape) {
           if (inputs.empty())
             fail(path, "holds an array, but the program has no inputs", "leave it out");
@@ -180,8 +182,7 @@ void Dataset::applyMaps(const DataOptions &options) {
       fail(option, concat("'", text, "' has no '='"), "write INPUT=…");
     auto it = sources_.find(text.substr(0, equals));
     if (it == sources_.end())
-      fail(option, concat("there is no input '", text.substr(0, equals), "'"),
-           "the program's info lists its inputs");
+      fail(option, concat("there is no input '", text.substr(0, equals), "'"), "the program's info lists its inputs");
     return {it->second, std::string_view(text).substr(equals + 1)};
   };
   for (auto &[name, source] : sources_)
@@ -198,8 +199,7 @@ void Dataset::applyMaps(const DataOptions &options) {
     auto means = split(parts[0], ':'), stds = split(parts[1], ':');
     size_t channels = std::max(means.size(), stds.size());
     if ((means.size() != 1 && means.size() != channels) || (stds.size() != 1 && stds.size() != channels))
-      fail("--normalize",
-           concat("'", value, "' has ", means.size(), " means for ", stds.size(), " deviations"),
+      fail("--normalize", concat("'", value, "' has ", means.size(), " means for ", stds.size(), " deviations"),
            "give one of each, or one for each channel");
     double scale = source.maps[0].scale;
     source.maps.clear();
@@ -239,8 +239,7 @@ void Dataset::checkArray(mpc_dtype dtype, const Shape &have, const std::string &
          concat("save classes as integers; for float targets compile with ", floatLosses(port)));
   if (!port.batched) {
     if (!sameLayout(have, port.shape))
-      fail(where,
-           concat("has shape ", toString(have), ", but input '", port.name, "' needs ", toString(port.shape)),
+      fail(where, concat("has shape ", toString(have), ", but input '", port.name, "' needs ", toString(port.shape)),
            "give an array of the input's shape");
     return;
   }
@@ -266,13 +265,11 @@ void Dataset::checkArray(mpc_dtype dtype, const Shape &have, const std::string &
 void Dataset::checkValues(const Source &source, const Port &port) const {
   bool mapped = source.maps.size() > 1 || !source.maps[0].identity();
   if (mapped && !isFloat(port.dtype))
-    fail(source.where,
-         concat("input '", port.name, "' is of type ", nameOf(port.dtype), " and cannot be scaled"),
+    fail(source.where, concat("input '", port.name, "' is of type ", nameOf(port.dtype), " and cannot be scaled"),
          "scale float inputs only");
   const size_t first = port.batched ? 1 : 0, channels = source.maps.size();
   if (channels > 1 && (port.shape.size() <= first || port.shape[first] != int64_t(channels)))
-    fail("--normalize",
-         concat(channels, " channels for input '", port.name, "' of shape ", toString(port.shape)),
+    fail("--normalize", concat(channels, " channels for input '", port.name, "' of shape ", toString(port.shape)),
          "give one mean for all, or one for each channel of the input");
   isFloat(port.dtype) ? checkFloats(source, port, mapped) : checkIntegers(source, port);
 }
@@ -289,11 +286,11 @@ void Dataset::complain(const Source &source, size_t at, const std::string &what,
 
 void Dataset::checkFinite(const Source &source, size_t at, double value) {
   if (!std::isfinite(value))
-    complain(source, at, std::isnan(value) ? "holds NaN" : "holds an infinity",
-             "repair or remove the sample");
+    complain(source, at, std::isnan(value) ? "holds NaN" : "holds an infinity", "repair or remove the sample");
 }
 
-/// Returns whether no value of the integer type can leave the float type's range after the maps; their ends decide, because the maps are monotonic.
+/// Returns whether no value of the integer type can leave the float type's range after the maps; their ends decide,
+/// because the maps are monotonic.
 static bool neverOverflows(mpc_dtype from, const std::vector<Affine> &maps, mpc_dtype to) {
   if (isFloat(from) || from == MPC_U64)
     return false;
@@ -326,8 +323,8 @@ void Dataset::checkFloats(const Source &source, const Port &port, bool mapped) c
     double value = loadDouble(array.dtype, from, bad);
     complain(source, done + bad,
              concat("holds ", value,
-                    mapped ? concat(", by --scale and --normalize ", value * map.scale + map.shift) : "",
-                    ", which ", nameOf(port.dtype), " cannot represent"),
+                    mapped ? concat(", by --scale and --normalize ", value * map.scale + map.shift) : "", ", which ",
+                    nameOf(port.dtype), " cannot represent"),
              mapped ? "give a smaller factor" : "use --scale");
   }
 }

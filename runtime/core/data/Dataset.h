@@ -42,16 +42,15 @@ public:
 
   /// Writes an input for the given samples (exactly one batch of indices) into `stored`, converted to the
   /// port's type and stored order. `scratch` is reused between calls.
-  void fill(const Port &port, std::span<const uint32_t> samples, void *stored,
-            std::vector<std::byte> &scratch) const;
+  void fill(const Port &port, std::span<const uint32_t> samples, void *stored, std::vector<std::byte> &scratch) const;
   /// Throws Error when a file has become shorter, because the data read from it may then be zeros.
   void checkWhole() const;
 
 private:
   struct Source {
     Array array;
-    std::string where;             // file and array, for errors
-    std::vector<Affine> maps = {}; // one, or one per channel
+    std::string where;                             // file and array, for errors
+    std::vector<Affine> maps = {};                 // one, or one per channel
     int64_t rowsPerSample = 0, sampleElements = 0; // for a batched input
     bool batched = false;
     /// Returns the number of elements that the maps divide into channels: those of a sample, or all elements.
@@ -59,7 +58,8 @@ private:
   };
   void bind(const DataOptions &options, const std::vector<const Port *> &inputs);
   void applyMaps(const DataOptions &options);
-  /// Throws Error for an array of a shape that the port cannot take, or for floats where the input holds class labels only because the user named no loss.
+  /// Throws Error for an array of a shape that the port cannot take, or for floats where the input holds class labels
+  /// only because the user named no loss.
   void checkArray(mpc_dtype dtype, const Shape &shape, const std::string &where, const Port &port) const;
   void countSamples();
   /// Throws Error, located at file, array, sample and element, for values that the port cannot take.
@@ -67,8 +67,7 @@ private:
   void checkFloats(const Source &source, const Port &port, bool mapped) const;
   void checkIntegers(const Source &source, const Port &port) const;
   static void checkFinite(const Source &source, size_t at, double value);
-  [[noreturn]] static void complain(const Source &source, size_t at, const std::string &what,
-                                    const std::string &hint);
+  [[noreturn]] static void complain(const Source &source, size_t at, const std::string &what, const std::string &hint);
   const Source &source(const Port &port) const { return sources_.at(port.name); }
 
   std::map<std::string, Source> sources_;

@@ -12,8 +12,7 @@ namespace mpc::rt {
 static bool isGzip(std::string_view bytes) { return bytes.size() >= 2 && bytes.starts_with("\x1f\x8b"); }
 
 bool isIdx(std::string_view bytes) {
-  return isGzip(bytes) ||
-         (bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= 8 && bytes[2] <= 14);
+  return isGzip(bytes) || (bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= 8 && bytes[2] <= 14);
 }
 
 namespace {
@@ -39,7 +38,8 @@ public:
     bytes_.remove_prefix(count);
     return count;
   }
-  /// `holds` says whether there can be so many more bytes; `left` says how many there are, or 0 for gzip, which does not tell.
+  /// `holds` says whether there can be so many more bytes; `left` says how many there are, or 0 for gzip,
+  /// which does not tell.
   bool holds(size_t count) const {
     return inflater_ ? Inflater::possible(bytes_.size(), count) : bytes_.size() >= count;
   }

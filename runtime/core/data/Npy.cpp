@@ -54,9 +54,7 @@ public:
   }
 
 private:
-  [[noreturn]] void broken() const {
-    fail(where_, "broken .npy header", "save the array again with numpy.save");
-  }
+  [[noreturn]] void broken() const { fail(where_, "broken .npy header", "save the array again with numpy.save"); }
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void skipSpace() {
     while (peek() == ' ' || peek() == '\n' || peek() == '\t')

@@ -1,5 +1,4 @@
-// NumPy's .npy format, versions 1 to 3 (numpy.lib.format): one array behind a header that is a Python
-// literal.
+// NumPy's .npy format, versions 1 to 3 (numpy.lib.format): one array behind a header that is a Python literal.
 #pragma once
 
 #include "runtime/core/data/Array.h"

@@ -42,9 +42,7 @@ bool NpzReader::isZip(std::string_view bytes) {
   return bytes.size() >= 4 && (load<uint32_t>(bytes, 0) == kLocalHeader || load<uint32_t>(bytes, 0) == kEnd);
 }
 
-void NpzReader::damaged(const std::string &what) const {
-  fail(path_, concat("damaged .npz archive: ", what), kAgain);
-}
+void NpzReader::damaged(const std::string &what) const { fail(path_, concat("damaged .npz archive: ", what), kAgain); }
 
 NpzReader::NpzReader(const std::string &path) : path_(path), file_(MappedFile::open(path)) {
   std::string_view bytes = file_->bytes();
@@ -79,9 +77,8 @@ NpzReader::NpzReader(const std::string &path) : path_(path), file_(MappedFile::o
            commentBytes = load<uint16_t>(directory, 32);
     if (directory.size() < 46 + nameBytes + extraBytes + commentBytes)
       damaged("its directory is broken");
-    Member member = {load<uint32_t>(directory, 42), load<uint32_t>(directory, 20),
-                     load<uint32_t>(directory, 24), load<uint32_t>(directory, 16),
-                     load<uint16_t>(directory, 10), load<uint16_t>(directory, 8)};
+    Member member = {load<uint32_t>(directory, 42), load<uint32_t>(directory, 20), load<uint32_t>(directory, 24),
+                     load<uint32_t>(directory, 16), load<uint16_t>(directory, 10), load<uint16_t>(directory, 8)};
     std::string name(directory.substr(46, nameBytes));
     std::string_view extra = directory.substr(46 + nameBytes, extraBytes);
     while (extra.size() >= 4) {
@@ -126,8 +123,8 @@ std::string_view NpzReader::packed(const Member &member, const std::string &name
   if (member.header > bytes.size() || bytes.size() - member.header < 30 ||
       load<uint32_t>(bytes, member.header) != kLocalHeader)
     damaged(concat("array '", name, "' is missing"));
-  uint64_t start = member.header + 30 + load<uint16_t>(bytes, member.header + 26) +
-                   load<uint16_t>(bytes, member.header + 28);
+  uint64_t start =
+      member.header + 30 + load<uint16_t>(bytes, member.header + 26) + load<uint16_t>(bytes, member.header + 28);
   if (start > bytes.size() || member.packed > bytes.size() - start)
     damaged(concat("array '", name, "' lies outside the file"));
   if (member.flags & 1)
@@ -206,14 +203,7 @@ void NpzWriter::finish() {
   for (const Member &member : members_) {
     Record central;
     central.u32(kCentralHeader).u16(45).u16(45).u16(0x800).u16(0).u16(0).u16(0x21).u32(member.crc);
-    central.u32(0xffffffff)
-        .u32(0xffffffff)
-        .u16(uint16_t(member.name.size()))
-        .u16(28)
-        .u16(0)
-        .u16(0)
-        .u16(0)
-        .u32(0);
+    central.u32(0xffffffff).u32(0xffffffff).u16(uint16_t(member.name.size())).u16(28).u16(0).u16(0).u16(0).u32(0);
     central.u32(0xffffffff);
     central.bytes += member.name;
     central.u16(1).u16(24).u64(member.bytes).u64(member.bytes).u64(member.header);

@@ -97,10 +97,10 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
   for (const Variable *v : variables) {
     auto it = reader.tensors().find(v->name);
     if (it == reader.tensors().end())
-      fail(path,
-           concat("has no tensor '", v->userName(), "' (", nameOf(v->dtype), " ", toString(v->shape), ")"),
+      fail(path, concat("has no tensor '", v->userName(), "' (", nameOf(v->dtype), " ", toString(v->shape), ")"),
            reader.metadata("model") == session.manifest().model
-               ? std::string("use a checkpoint of a program with the same optimizer and precision, or --init to load parameters only")
+               ? std::string("use a checkpoint of a program with the same optimizer and precision, or --init to load "
+                             "parameters only")
                : concat("it belongs to model '", reader.metadata("model"), "'; use a checkpoint of '",
                         session.manifest().model, "', or --init to load parameters only"));
     checkShape(path, *v, it->second);
@@ -115,9 +115,8 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
            "use a checkpoint of the same model and optimizer, or --init to load parameters only");
   if (reader.metadata("variables") != tableHash(variables))
     fail(path, "was written by a program with other variables", "use a checkpoint of the same program");
-  Cursor cursor{number(reader, "step"),           number(reader, "epoch"),
-                number(reader, "batch"),          number(reader, "samples"),
-                number<uint64_t>(reader, "seed"), reader.metadata("shuffle") != "0"};
+  Cursor cursor{number(reader, "step"),    number(reader, "epoch"),          number(reader, "batch"),
+                number(reader, "samples"), number<uint64_t>(reader, "seed"), reader.metadata("shuffle") != "0"};
   for (const Variable *v : variables)
     session.setVariable(v->name, reader.tensors().at(v->name).view());
   return cursor;
@@ -177,15 +176,15 @@ void loadParameters(Session &session, const std::string &path, const PartialInit
     } else if (allowed) {
       kept.push_back(concat("'", v->userName(), "' keeps its initial value: in ", path, " it ", conflict));
     } else if (!array) {
-      fail(path,
-           concat("has no tensor '", v->userName(), "' (", nameOf(v->dtype), " ", toString(v->shape), ")"),
+      fail(path, concat("has no tensor '", v->userName(), "' (", nameOf(v->dtype), " ", toString(v->shape), ")"),
            "every parameter must be in the file under its ONNX name" + may);
     } else {
       fail(concat(path, ": ", v->userName()), conflict, "use a file of the same model" + may);
     }
   }
   if (pattern && !matched)
-    fail("--init-missing", concat("'", partial->missing, "' matches no parameter"), "`mpc check` lists the parameters of the model");
+    fail("--init-missing", concat("'", partial->missing, "' matches no parameter"),
+         "`mpc check` lists the parameters of the model");
   if (found.empty())
     fail(path, "holds none of the program's parameters", "use a file of the same model");
   for (auto [v, array] : found)
@@ -205,11 +204,10 @@ std::optional<Cursor> loadState(Session &session, const std::string &path) {
   return std::nullopt;
 }
 
-/// Throws unless the batches are equal: epochs, the order of the samples and the micro-batches of an update depend on the program's batches, which the
-/// variables do not show.
+/// Throws unless the batches are equal: epochs, the order of the samples and the micro-batches of an update depend on
+/// the program's batches, which the variables do not show.
 static void checkBatches(const Manifest &manifest, const SafetensorsReader &reader) {
-  auto check = [&](const char *key, const std::string &own, const std::string &what,
-                   const std::string &option) {
+  auto check = [&](const char *key, const std::string &own, const std::string &what, const std::string &option) {
     std::string found = reader.metadata(key);
     if (!found.empty() && found != own) // the first checkpoints do not contain them
       fail(reader.path(), concat("comes from training with ", what, " ", found, "; this program's is ", own),

@@ -1,5 +1,4 @@
-// The state of a training on disk: every variable in logical order under its name, plus the position of the
-// training.
+// The state of a training on disk: every variable in logical order under its name, plus the position of the training.
 #pragma once
 
 #include "runtime/core/Session.h"
@@ -19,45 +18,46 @@ struct Cursor {
   bool shuffle = true;
 };
 
-/// Writes all variables of the plan except copies (rounded from their masters when loaded) and
-/// hyperparameters (written before each step). The file is durable when the function returns; on failure it throws Error and leaves nothing behind.
+/// Writes all variables of the plan except copies (rounded from their masters when loaded) and hyperparameters
+/// (written before each step). The file is durable when the function returns; on failure it throws Error and
+/// leaves nothing behind.
 void saveCheckpoint(const Session &session, const Cursor &cursor, const std::string &path);
 
-/// Loads a whole training state. Nothing is changed unless everything fits: every variable must be there with the same shape
-/// and type, no other tensor may be there, and the checksums must be right. Throws Error that names the tensor.
+/// Loads a whole training state. Nothing is changed unless everything fits: every variable must be there with the same
+/// shape and type, no other tensor may be there, and the checksums must be right. Throws Error that names the tensor.
 Cursor loadCheckpoint(Session &session, const std::string &path);
 
 /// Says what a file of parameters may lack.
 struct PartialInit {
-  /// POSIX extended regular expression that matches anywhere in a parameter's or buffer's name. Matching ones may be absent from the file, or have
-  /// another shape or type there; they then keep their values. Empty: none may be absent.
+  /// POSIX extended regular expression that matches anywhere in a parameter's or buffer's name. Matching ones may be
+  /// absent from the file, or have another shape or type there; they then keep their values. Empty: none may be absent.
   std::string missing;
   NoteSink note = {}; // receives a line for each parameter that keeps its value
 };
 
-/// Loads parameters (and buffers, if the file has them) from a checkpoint, possibly of another program, or from
-/// plain safetensors, whose tensors have the names of the ONNX initializers; f16, bf16 and f64 are converted.
-/// Other tensors are ignored. Throws Error, and changes nothing, for missing parameters, other shapes and
-/// values that the parameters' types cannot represent, and for a pattern that no parameter or buffer matches. `partial`:
-/// null if all must be there.
+/// Loads parameters (and buffers, if the file has them) from a checkpoint, possibly of another program, or from plain
+/// safetensors, whose tensors have the names of the ONNX initializers; f16, bf16 and f64 are converted. Other tensors
+/// are ignored. Throws Error, and changes nothing, for missing parameters, other shapes and values that the parameters'
+/// types cannot represent, and for a pattern that no parameter or buffer matches. `partial`: null if all must be there.
 void loadParameters(Session &session, const std::string &path, const PartialInit *partial = nullptr);
 
-/// Calls loadCheckpoint for a checkpoint of training and returns its cursor; calls loadParameters for other
-/// safetensors.
+/// Calls loadCheckpoint for a checkpoint of training and returns its cursor; calls loadParameters for
+/// other safetensors.
 std::optional<Cursor> loadState(Session &session, const std::string &path);
 
 /// The checkpoints of one training: step-00000123.safetensors, named by iteration. Files of other names are
 /// left alone.
 class CheckpointFolder {
 public:
-  /// Creates the folder, locks it against other trainings (FolderLock), and removes the half-written files of killed processes
-  /// of this host. `keep`: how many checkpoints to keep, 0 = all.
+  /// Creates the folder, locks it against other trainings (FolderLock), and removes the half-written files of killed
+  /// processes of this host. `keep`: how many checkpoints to keep, 0 = all.
   CheckpointFolder(std::string folder, int64_t keep, const NoteSink &note = {});
   void save(const Session &session, const Cursor &cursor);
   /// Loads the newest valid checkpoint; damaged ones are skipped with a note. Returns nothing when there is none.
   /// Throws Error when the newest sound one belongs to another model, or to a program with other batches.
   std::optional<Cursor> resume(Session &session, const NoteSink &note);
-  /// Returns the newest sound checkpoint whose parameters are all finite, except for those in `except`, which need not be; "" when there is none.
+  /// Returns the newest sound checkpoint whose parameters are all finite, except for those in `except`, which need not
+  /// be; "" when there is none.
   std::string newestFinite(const Manifest &manifest, const std::set<std::string> &except = {}) const;
   std::string pathOf(int64_t iteration) const;
   bool empty() const { return iterations().empty(); }

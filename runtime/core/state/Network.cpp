@@ -50,8 +50,8 @@ std::optional<std::vector<NetworkTensor>> networkOf(const SafetensorsReader &rea
   return network;
 }
 
-/// Values of one input have the variable's name as key if their node lies in a function, because nodes there have no names to refer to. Such keys
-/// never equal a name, because no name of a value holds a zero byte.
+/// Values of one input have the variable's name as key if their node lies in a function, because nodes there have no
+/// names to refer to. Such keys never equal a name, because no name of a value holds a zero byte.
 static std::string keyOf(const Origin &origin, const std::string &variable) {
   const std::string zero(1, '\0');
   return origin.input < 0      ? origin.name

@@ -18,8 +18,8 @@ inline bool isCheckpoint(const SafetensorsReader &file) {
   return format == kCheckpointFormat || format == kFirstCheckpointFormat;
 }
 
-/// Compares a file with its checksums, which all files have except the first checkpoints and files of other programs. Throws
-/// Error.
+/// Compares a file with its checksums, which all files have except the first checkpoints and files of other
+/// programs. Throws Error.
 inline void verify(const SafetensorsReader &file) {
   file.verify(/*required=*/file.metadata("format") == kCheckpointFormat);
 }
@@ -30,12 +30,12 @@ struct NetworkTensor {
   Origin origin;
 };
 
-/// Returns the text that a checkpoint's metadata holds under "network": one line for each tensor, with its name and its origin's
-/// name, node and input, separated by tabs. The names contain neither tabs nor line ends, because the import writes control
-/// characters as \xNN.
+/// Returns the text that a checkpoint's metadata holds under "network": one line for each tensor, with its name and its
+/// origin's name, node and input, separated by tabs. The names contain neither tabs nor line ends, because the import
+/// writes control characters as \xNN.
 std::string networkText(const std::vector<NetworkTensor> &);
-/// Returns the network's tensors of a checkpoint. Returns nothing when the file does not list them: it is no checkpoint, or is
-/// older than this list.
+/// Returns the network's tensors of a checkpoint. Returns nothing when the file does not list them: it is no
+/// checkpoint, or is older than this list.
 std::optional<std::vector<NetworkTensor>> networkOf(const SafetensorsReader &);
 
 /// Finds the values of variables in a checkpoint, possibly of another program, or among plain weights.

@@ -23,7 +23,8 @@ std::string crcText(uint32_t crc) {
   return hex;
 }
 
-/// Computes "header_crc32" from the header's content instead of its text, because other programs may write the header anew.
+/// Computes "header_crc32" from the header's content instead of its text, because other programs may write
+/// the header anew.
 std::string headerChecksum(const json &header, const std::map<std::string, std::string> &metadata) {
   uint32_t crc = 0;
   auto add = [&](const std::string &text) { crc = checksum(crc, text.c_str(), text.size() + 1); };
@@ -78,11 +79,9 @@ SafetensorsReader::SafetensorsReader(const std::string &path) : path_(path) {
       if (!size)
         fail(concat(path, ": ", name), concat("impossible shape ", toString(array.shape)), kAgain);
       if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] - offsets[0] != uint64_t(*size))
-        fail(concat(path, ": ", name), concat("its data does not fit the shape ", toString(array.shape)),
-             kAgain);
+        fail(concat(path, ": ", name), concat("its data does not fit the shape ", toString(array.shape)), kAgain);
       if (offsets[1] > data_.size())
-        fail(concat(path, ": ", name), "its data lies behind the end of the file; the file is truncated",
-             kAgain);
+        fail(concat(path, ": ", name), "its data lies behind the end of the file; the file is truncated", kAgain);
       array.data = reinterpret_cast<const std::byte *>(data_.data() + offsets[0]);
       array.owner = file;
       tensors_[name] = array;
@@ -112,8 +111,7 @@ void SafetensorsReader::verify(bool required) const {
   std::string header = metadata("header_crc32"), data = metadata("data_crc32");
   if (header.empty() ? required : header != headerChecksum_)
     fail(path_, "its header has a wrong checksum", "use another checkpoint");
-  if (data.empty() ? required
-                   : data != crcText(checksum(0, data_.data(), data_.size())))
+  if (data.empty() ? required : data != crcText(checksum(0, data_.data(), data_.size())))
     fail(path_, "its data has a wrong checksum", "use another checkpoint");
 }
 

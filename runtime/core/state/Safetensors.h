@@ -10,16 +10,16 @@ namespace mpc::rt {
 
 class SafetensorsReader {
 public:
-  /// Reads and checks the header: types must be known, offsets must tile the data, sizes must agree with the shapes, and
-  /// the file may be neither longer nor shorter. Throws Error located at `path`.
+  /// Reads and checks the header: types must be known, offsets must tile the data, sizes must agree with the shapes,
+  /// and the file may be neither longer nor shorter. Throws Error located at `path`.
   explicit SafetensorsReader(const std::string &path);
 
   const std::string &path() const { return path_; }
   const std::map<std::string, Array> &tensors() const { return tensors_; }
   /// Returns the string under `key` in __metadata__, or "".
   std::string metadata(const std::string &key) const;
-  /// Compares header and data with their checksums, if the metadata has them. `required`: it must have them. Throws
-  /// Error.
+  /// Compares header and data with their checksums, if the metadata has them. `required`: it must have
+  /// them. Throws Error.
   void verify(bool required) const;
   /// Returns the bytes after the header: all tensors.
   std::string_view data() const { return data_; }
@@ -40,10 +40,10 @@ struct TensorToWrite {
   std::function<Tensor()> read;
 };
 
-/// Writes a file through AtomicFile. The metadata gets the crc32 of the data as "data_crc32", 8 hex
-/// digits, and a crc32 of the header's content as "header_crc32", which does not depend on how the header is written: it covers every key and value except
-/// itself, each ended by a zero byte, first those of the metadata, then the tensors, whose values are JSON without
-/// spaces, all in the order of the keys.
+/// Writes a file through AtomicFile. The metadata gets the crc32 of the data as "data_crc32", 8 hex digits, and a crc32
+/// of the header's content as "header_crc32", which does not depend on how the header is written: it covers every key
+/// and value except itself, each ended by a zero byte, first those of the metadata, then the tensors, whose values are
+/// JSON without spaces, all in the order of the keys.
 void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> &tensors,
                       std::map<std::string, std::string> metadata);
 

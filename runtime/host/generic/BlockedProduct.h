@@ -19,14 +19,16 @@
 namespace mpc::generic {
 
 /// Describes a block of A in either order; see Product.
-template <class T> struct BlockA {
+template <class T>
+struct BlockA {
   const T *data;
   int64_t lda;
   bool columnMajor;
 };
 
 /// Describes a block of B in panels; see Product.
-template <class T> struct BlockB {
+template <class T>
+struct BlockB {
   const T *data;
   int64_t ldb, panelStride;
 };
@@ -36,7 +38,8 @@ struct Range {
   int64_t begin, size;
 };
 
-template <class T> class BlockSource {
+template <class T>
+class BlockSource {
 public:
   virtual ~BlockSource() = default;
   /// Returns a pointer to A[g][m, k], or widens it into `buffer` ([mb, kb + 16] or [kb, mb]).
@@ -58,7 +61,8 @@ struct Blocking {
 
 /// Chooses blocks for one level of L2 (about 0.7 MB of it): kb is fixed, mb and nb shrink until there is work for
 /// every thread.
-template <class T> Blocking chooseBlocking(int64_t products, int64_t m, int64_t n, int64_t k, int threads) {
+template <class T>
+Blocking chooseBlocking(int64_t products, int64_t m, int64_t n, int64_t k, int threads) {
   const Kernels<T> &isa = kernels<T>();
   const int64_t rows = isa.tileRows, columns = isa.panelColumns;
   Blocking blocks{products, m, n, k, 0, 0, 0};
@@ -78,7 +82,8 @@ template <class T> Blocking chooseBlocking(int64_t products, int64_t m, int64_t 
 }
 
 /// Returns the number of elements of T that one slot needs.
-template <class T> int64_t blockedScratchElements(const Blocking &b) {
+template <class T>
+int64_t blockedScratchElements(const Blocking &b) {
   const int64_t nb = roundUp(b.nb, kernels<T>().panelColumns);
   return roundUp(b.mb * (b.kb + 16), 16) + roundUp(b.kb * nb, 16) + roundUp(b.mb * nb, 16);
 }
@@ -95,8 +100,7 @@ void runBlocked(const Blocking &blocks, const BlockSource<T> &source, int slots,
     T *bufferB = bufferA + roundUp(blocks.mb * (blocks.kb + 16), 16);
     T *acc = bufferB + roundUp(blocks.kb * nbPadded, 16);
     const int64_t m0 = task % mBlocks * blocks.mb, n0 = task / mBlocks % nBlocks * blocks.nb;
-    const int64_t split = task / (mBlocks * nBlocks) % blocks.splits,
-                  g = task / (mBlocks * nBlocks) / blocks.splits;
+    const int64_t split = task / (mBlocks * nBlocks) % blocks.splits, g = task / (mBlocks * nBlocks) / blocks.splits;
     const Range m{m0, std::min(blocks.mb, blocks.m - m0)}, n{n0, std::min(blocks.nb, blocks.n - n0)};
     const int64_t kBegin = split * perSplit, kEnd = std::min(blocks.k, kBegin + perSplit);
     int64_t k0 = kBegin;
@@ -105,8 +109,8 @@ void runBlocked(const Blocking &blocks, const BlockSource<T> &source, int slots,
       const BlockA<T> a = source.a(g, m, k, bufferA);
       const BlockB<T> b = source.b(g, k, n, bufferB);
       const Run run{0, 0};
-      isa.multiply({m.size, n.size, a.data, a.lda, a.columnMajor, b.data, b.ldb, b.panelStride, &run, 1,
-                    k.size, acc, nbPadded, k0 != kBegin});
+      isa.multiply({m.size, n.size, a.data, a.lda, a.columnMajor, b.data, b.ldb, b.panelStride, &run, 1, k.size, acc,
+                    nbPadded, k0 != kBegin});
       k0 += blocks.kb;
     } while (k0 < kEnd);
     source.store(g, split, m, n, acc, nbPadded);

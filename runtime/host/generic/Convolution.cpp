@@ -30,8 +30,8 @@ struct Call {
 
 /// Rounds acc[rows, columns] and stores it at result positions row0... of the window, channels channel0...
 template <class T>
-void storeRows(const Window &w, const Call &call, int64_t row0, int64_t rows, int64_t channel0,
-               int64_t columns, const T *acc, int64_t ldacc) {
+void storeRows(const Window &w, const Call &call, int64_t row0, int64_t rows, int64_t channel0, int64_t columns,
+               const T *acc, int64_t ldacc) {
   const WindowDim *d = w.dim;
   const int64_t size = elementBytes(call.typeResult);
   const T *bias = call.bias ? static_cast<const T *>(call.bias) + channel0 : nullptr;
@@ -42,8 +42,7 @@ void storeRows(const Window &w, const Call &call, int64_t row0, int64_t rows, in
     const int64_t length = std::min(rows, d[2].count - j2);
     const int64_t i0 = d[0].resultBegin + j0 * d[0].resultStep, i1 = d[1].resultBegin + j1 * d[1].resultStep;
     const int64_t i2 = d[2].resultBegin + j2 * d[2].resultStep;
-    const int64_t pixel =
-        ((image * d[0].resultExtent + i0) * d[1].resultExtent + i1) * d[2].resultExtent + i2;
+    const int64_t pixel = ((image * d[0].resultExtent + i0) * d[1].resultExtent + i1) * d[2].resultExtent + i2;
     const int64_t at = (pixel * w.resultChannels + channel0) * size;
     kernels<T>().store({acc, ldacc, length, columns, call.result + at, d[2].resultStep * w.resultChannels,
                         call.typeResult, bias, call.addend ? call.addend + at : nullptr, call.relu});
@@ -55,7 +54,8 @@ void storeRows(const Window &w, const Call &call, int64_t row0, int64_t rows, in
 
 /// The weights packed for one window and the channels [first, first + columns) of each group:
 /// [group][panel][depth][panelColumns].
-template <class T> struct Panels {
+template <class T>
+struct Panels {
   const T *data;
   int64_t first, columns, depth;
 
@@ -65,15 +65,15 @@ template <class T> struct Panels {
   }
 };
 
-template <class T> class GatheredSource final : public BlockSource<T> {
+template <class T>
+class GatheredSource final : public BlockSource<T> {
 public:
   GatheredSource(const Window &window, const Call &call, const Panels<T> &panels)
       : w(window), call(call), panels(panels), dense(w.dense()) {}
 
   BlockA<T> a(int64_t g, Range m, Range k, T *buffer) const override {
     if (dense && elementBytes(call.typeSource) == int64_t(sizeof(T)))
-      return {static_cast<const T *>(call.source) + m.begin * w.sourceChannels + g * w.sourcePerGroup() +
-                  k.begin,
+      return {static_cast<const T *>(call.source) + m.begin * w.sourceChannels + g * w.sourcePerGroup() + k.begin,
               w.sourceChannels, false};
     gatherRows<T>(w, call.source, call.typeSource, g, m.begin, m.size, k.begin, k.size, buffer, k.size + 16);
     return {buffer, k.size + 16, false};
@@ -102,7 +102,8 @@ struct Slab {
   bool inPlace; // the source itself serves as the slab: it needs no padding and no widening
 };
 
-template <class T> class Convolution final : public Primitive {
+template <class T>
+class Convolution final : public Primitive {
 public:
   Convolution(const mpc_library_desc &desc, int threads);
   void execute(void *const *buffers, void *scratch) override;
@@ -113,15 +114,15 @@ private:
     bool direct;
     Slab slab;
     Blocking blocks;
-    std::vector<int64_t> rowOffset; // panel row of each weight (channel, tap), or of each tap; negative: the weight is not used
+    std::vector<int64_t>
+        rowOffset;         // panel row of each weight (channel, tap), or of each tap; negative: the weight is not used
     std::vector<Run> runs; // direct method: one per kernel row if its taps are neighbours, else one per tap
     size_t panelsAt;       // offset in elements of T
   };
 
   void plan(Phase &phase);
   void pack(const char *weights, T *packed, int64_t first, int64_t columns) const;
-  void packPanel(const Phase &phase, const char *weights, T *to, int64_t group, int64_t first,
-                 int64_t width) const;
+  void packPanel(const Phase &phase, const char *weights, T *to, int64_t group, int64_t first, int64_t width) const;
   void runDirect(const Phase &phase, const Call &call, const Panels<T> &panels, char *slots) const;
   void fillSlab(const Phase &phase, const Call &call, int64_t group, int64_t image, int64_t j0, int64_t j1,
                 T *to) const;
@@ -157,19 +158,18 @@ Convolution<T>::Convolution(const mpc_library_desc &desc, int threads) : desc(de
     phase.panelsAt = size_t(elements);
     elements += desc.groups * phase.window.depth() * superColumns;
     plan(phase);
-    slotBytes =
-        std::max(slotBytes, phase.direct ? phase.slab.bytesPerSlot
-                                         : blockedScratchElements<T>(phase.blocks) * int64_t(sizeof(T)));
+    slotBytes = std::max(slotBytes, phase.direct ? phase.slab.bytesPerSlot
+                                                 : blockedScratchElements<T>(phase.blocks) * int64_t(sizeof(T)));
   }
   panelsAt = this->scratch.add(size_t(elements) * sizeof(T));
   slotsAt = this->scratch.add(size_t(slotBytes * threads));
 }
 
-template <class T> void Convolution<T>::plan(Phase &phase) {
+template <class T>
+void Convolution<T>::plan(Phase &phase) {
   const Window &w = phase.window;
   const int64_t panel = kernels<T>().panelColumns, tile = kernels<T>().tileRows;
-  phase.blocks =
-      chooseBlocking<T>(w.groups, w.rows(), std::min(w.resultPerGroup(), superColumns), w.depth(), threads);
+  phase.blocks = chooseBlocking<T>(w.groups, w.rows(), std::min(w.resultPerGroup(), superColumns), w.depth(), threads);
   const int64_t channels = w.sourcePerGroup();
   if (desc.op == MPC_CONV_FORWARD) {
     for (int64_t q = 0; q < w.depth(); ++q)
@@ -195,10 +195,9 @@ template <class T> void Convolution<T>::plan(Phase &phase) {
   slab.inPlace = w.inside() && w.groups == 1 && elementBytes(desc.type_a) == int64_t(sizeof(T));
   slab.width = (columns.count - 1) * columns.step + columns.offset.back() - columns.offset.front() + 1;
   const int64_t span = rows.offset.back() - rows.offset.front() + 1;
-  const int64_t rowBytes =
-      slab.width * int64_t(w.dim[0].tap.size()) * w.sourcePerGroup() * int64_t(sizeof(T));
-  // With about 192 positions per task, fetching the panels from L2 costs little per position; a slab of 384 KB leaves room in L2 for a
-  // panel.
+  const int64_t rowBytes = slab.width * int64_t(w.dim[0].tap.size()) * w.sourcePerGroup() * int64_t(sizeof(T));
+  // With about 192 positions per task, fetching the panels from L2 costs little per position; a slab of 384 KB leaves
+  // room in L2 for a panel.
   slab.rows = std::clamp<int64_t>(192 / columns.count, 1, rows.count);
   slab.rows = std::max<int64_t>(1, std::min(slab.rows, ((384 << 10) / rowBytes - span) / rows.step));
   while (slab.rows > 1 && w.groups * w.images * w.dim[0].count * ceilDiv(rows.count, slab.rows) < 4 * int64_t(threads))
@@ -233,8 +232,8 @@ void Convolution<T>::packPanel(const Phase &phase, const char *weights, T *to, i
   const int64_t total = desc.O * (desc.C / desc.groups) * kernelTaps;
   if (desc.op == MPC_CONV_FORWARD) { // pack w[o][c, tap] as [tap, c][o]
     const int64_t length = w.depth(), at = (group * w.resultPerGroup() + first) * length;
-    isa.packTransposed({to, phase.rowOffset.data(), 0, weights + at * size, desc.type_b, length, width, panel,
-                        length, total - at});
+    isa.packTransposed(
+        {to, phase.rowOffset.data(), 0, weights + at * size, desc.type_b, length, width, panel, length, total - at});
     return;
   }
   // Pack w[o][c, tap] as [tap of the phase, o][c].
@@ -247,8 +246,8 @@ void Convolution<T>::packPanel(const Phase &phase, const char *weights, T *to, i
   }
   for (int64_t o = 0; o < outputs; ++o) {
     const int64_t at = ((group * outputs + o) * inputs + first) * kernelTaps;
-    isa.packTransposed({to + o * panel, phase.rowOffset.data(), 0, weights + at * size, desc.type_b,
-                        kernelTaps, width, panel, kernelTaps, total - at});
+    isa.packTransposed({to + o * panel, phase.rowOffset.data(), 0, weights + at * size, desc.type_b, kernelTaps, width,
+                        panel, kernelTaps, total - at});
   }
 }
 
@@ -284,22 +283,20 @@ void Convolution<T>::fillSlab(const Phase &phase, const Call &call, int64_t grou
       }
       const int64_t pixel =
           ((image * d[0].sourceExtent + i0) * d[1].sourceExtent + i1) * d[2].sourceExtent + first + low;
-      const char *from =
-          static_cast<const char *>(call.source) + pixel * pixelBytes + group * channels * size;
+      const char *from = static_cast<const char *>(call.source) + pixel * pixelBytes + group * channels * size;
       std::fill(to, to + low * channels, T(0));
       if (w.groups == 1)
-        isa.packRows({to + low * channels, 0, from, call.typeSource, 0, 1, (high - low) * channels,
-                      (high - low) * channels});
+        isa.packRows(
+            {to + low * channels, 0, from, call.typeSource, 0, 1, (high - low) * channels, (high - low) * channels});
       else
-        isa.packRows({to + low * channels, channels, from, call.typeSource, w.sourceChannels, high - low,
-                      channels, channels});
+        isa.packRows(
+            {to + low * channels, channels, from, call.typeSource, w.sourceChannels, high - low, channels, channels});
       std::fill(to + high * channels, to + phase.slab.width * channels, T(0));
     }
 }
 
 template <class T>
-void Convolution<T>::runDirect(const Phase &phase, const Call &call, const Panels<T> &panels,
-                               char *slots) const {
+void Convolution<T>::runDirect(const Phase &phase, const Call &call, const Panels<T> &panels, char *slots) const {
   const Kernels<T> &isa = kernels<T>();
   const Window &w = phase.window;
   const WindowDim *d = w.dim;
@@ -330,20 +327,20 @@ void Convolution<T>::runDirect(const Phase &phase, const Call &call, const Panel
       for (int64_t row = 0; row < rows; ++row) {
         const int64_t n = std::min(panel, panels.columns - column);
         isa.multiply({d[2].count, n, base + row * d[1].step * width * channels, d[2].step * channels, false,
-                      panels.at(group, column), panel, 0, phase.runs.data(), int64_t(phase.runs.size()),
-                      length, acc, panel, false});
+                      panels.at(group, column), panel, 0, phase.runs.data(), int64_t(phase.runs.size()), length, acc,
+                      panel, false});
         storeRows(w, call, ((image * d[0].count + j0) * d[1].count + j1 + row) * d[2].count, d[2].count,
                   group * w.resultPerGroup() + panels.first + column, n, acc, panel);
       }
   });
 }
 
-template <class T> void Convolution<T>::execute(void *const *buffers, void *scratch) {
+template <class T>
+void Convolution<T>::execute(void *const *buffers, void *scratch) {
   char *base = static_cast<char *>(scratch);
   const bool forward = desc.op == MPC_CONV_FORWARD;
   const int64_t perGroup = (forward ? desc.O : desc.C) / desc.groups;
-  Call call{
-      desc.type_a, desc.type_out, buffers[0], nullptr, nullptr, nullptr, desc.activation == MPC_ACT_RELU};
+  Call call{desc.type_a, desc.type_out, buffers[0], nullptr, nullptr, nullptr, desc.activation == MPC_ACT_RELU};
   int next = 2;
   if (desc.has_bias) {
     widenBias(reinterpret_cast<T *>(base + biasAt), buffers[next++], desc.type_bias, perGroup * desc.groups);
@@ -373,7 +370,8 @@ template <class T> void Convolution<T>::execute(void *const *buffers, void *scra
 
 } // namespace
 
-template <class T> std::unique_ptr<Primitive> makeConvolution(const mpc_library_desc &desc, int threads) {
+template <class T>
+std::unique_ptr<Primitive> makeConvolution(const mpc_library_desc &desc, int threads) {
   return std::make_unique<Convolution<T>>(desc, threads);
 }
 template std::unique_ptr<Primitive> makeConvolution<float>(const mpc_library_desc &, int);

@@ -18,7 +18,8 @@ std::atomic<int> threadCount{1};
 mpc_parallel_for_fn parallelForCallback = nullptr;
 void *parallelForContext = nullptr;
 
-template <class T> std::unique_ptr<Primitive> make(const mpc_library_desc &desc, int threads) {
+template <class T>
+std::unique_ptr<Primitive> make(const mpc_library_desc &desc, int threads) {
   switch (desc.op) {
   case MPC_MATMUL:
     return makeMatmul<T>(desc, threads);
@@ -60,9 +61,7 @@ Primitive *unwrap(const mpc_library_primitive *p) {
 }
 
 size_t scratchBytes(const mpc_library_primitive *p) { return unwrap(p)->scratchBytes(); }
-void execute(mpc_library_primitive *p, void *const *buffers, void *scratch) {
-  unwrap(p)->execute(buffers, scratch);
-}
+void execute(mpc_library_primitive *p, void *const *buffers, void *scratch) { unwrap(p)->execute(buffers, scratch); }
 void destroy(mpc_library_primitive *p) { delete unwrap(p); }
 
 const mpc_library library = {MPC_LIBRARY_ABI, "generic", create, scratchBytes, execute, destroy};

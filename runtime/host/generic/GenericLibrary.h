@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* Returns the provider, never null. threads >= 1: how many threads the primitives created from now on may use; scratch grows with
- * it, but results do not depend on it. */
+/* Returns the provider, never null. threads >= 1: how many threads the primitives created from now on may use; scratch
+ * grows with it, but results do not depend on it. */
 const mpc_library *mpc_generic_library(int threads);
 
 /* Calls body(body_ctx, begin, end) for slices that cover [0, n) once, each of at least `grain` if n

@@ -3,9 +3,9 @@
 
 #include <cstring>
 
-#define MPC_DECLARE(isa, table, type)                                                                        \
-  namespace mpc::generic::isa {                                                                              \
-  extern const Kernels<type> table;                                                                          \
+#define MPC_DECLARE(isa, table, type)                                                                                  \
+  namespace mpc::generic::isa {                                                                                        \
+  extern const Kernels<type> table;                                                                                    \
   }
 MPC_DECLARE(baseline, tableF32, float)
 MPC_DECLARE(baseline, tableF64, double)
@@ -24,8 +24,8 @@ enum class Level { Baseline, V3, V4 };
 [[maybe_unused]] Level detect() {
 #ifdef MPC_GENERIC_X86
   __builtin_cpu_init();
-  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
+            __builtin_cpu_supports("f16c");
   bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
             __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
             __builtin_cpu_supports("avx512vl");
@@ -52,7 +52,8 @@ bool useKernels(const char *name) {
   return false;
 }
 
-template <> const Kernels<float> &kernels<float>() {
+template <>
+const Kernels<float> &kernels<float>() {
 #ifdef MPC_GENERIC_X86
   if (level() == Level::V4)
     return v4::tableF32;
@@ -63,7 +64,8 @@ template <> const Kernels<float> &kernels<float>() {
 }
 
 /// f64 only serves checks, which need no speed: its highest level is v3, which makes every program 60 KB smaller.
-template <> const Kernels<double> &kernels<double>() {
+template <>
+const Kernels<double> &kernels<double>() {
 #ifdef MPC_GENERIC_X86
   if (level() != Level::Baseline)
     return v3::tableF64;

@@ -24,7 +24,8 @@ struct Run {
 /// A is read at a[runs[r].a + row * lda + i] (row-major) or a[runs[r].a + i * lda + row] (column-major).
 /// B comes in panels of `panelColumns` columns: b[p * panelStride + runs[r].b + i * ldb + column]; the
 /// columns of a panel up to the next multiple of the vector length must be readable.
-template <class T> struct Product {
+template <class T>
+struct Product {
   int64_t m, n;
   const T *a;
   int64_t lda;
@@ -45,7 +46,8 @@ struct Segment {
 };
 
 /// Computes out[row, column] = round(activation(acc + bias[column] + addend[row, column])).
-template <class T> struct Store {
+template <class T>
+struct Store {
   const T *acc; // [rows, ldacc]
   int64_t ldacc, rows, columns;
   void *out;
@@ -56,8 +58,10 @@ template <class T> struct Store {
   bool relu;
 };
 
-/// Copies dst[row * ld + column] = src[row * stride + column] for column < columns, and writes zeros from there to `padded`.
-template <class T> struct Rows {
+/// Copies dst[row * ld + column] = src[row * stride + column] for column < columns, and writes zeros from
+/// there to `padded`.
+template <class T>
+struct Rows {
   T *dst;
   int64_t ld;
   const void *src;
@@ -66,7 +70,8 @@ template <class T> struct Rows {
 };
 
 /// Copies dst[(row * positions + p) * ld + i] = src[row * rowWidth + p * step + i] for i < 8.
-template <class T> struct Windows {
+template <class T>
+struct Windows {
   T *dst;
   int64_t ld;
   const T *src;
@@ -75,7 +80,8 @@ template <class T> struct Windows {
 
 /// Copies dst[rowOffset[q] + column] = src[column * stride + q] for q < length and column < padded, a multiple of
 /// the vector length; columns from `columns` on become zero, and rows with a negative offset are left out.
-template <class T> struct Transposition {
+template <class T>
+struct Transposition {
   T *dst;
   const int64_t *rowOffset; // null means q * rowStride
   int64_t rowStride;
@@ -85,7 +91,8 @@ template <class T> struct Transposition {
   int64_t readable; // number of elements from src on that may be read
 };
 
-template <class T> struct Kernels {
+template <class T>
+struct Kernels {
   const char *name;
   int panelColumns; // number of columns of a packed panel: two vectors
   int tileRows;     // number of rows of a full register tile
@@ -99,17 +106,17 @@ template <class T> struct Kernels {
   /// Writes dst[i * stride] = round(src[i]).
   void (*narrowStrided)(void *dst, int32_t type, int64_t stride, const T *src, int64_t count);
   void (*store)(const Store<T> &);
-  /// Does the same with acc transposed: acc[column * ldacc + row]; it reads rows up to the next multiple of the vector
-  /// length.
+  /// Does the same with acc transposed: acc[column * ldacc + row]; it reads rows up to the next multiple of
+  /// the vector length.
   void (*storeTransposed)(const Store<T> &);
 };
 
 /// Returns the best table that this processor can run. T: float, double.
-template <class T> const Kernels<T> &kernels();
+template <class T>
+const Kernels<T> &kernels();
 
-/// For tests and measurements: makes primitives created from now on use the kernels "baseline", "v3" or "v4".
-/// Returns false, and changes nothing, when this processor cannot run them. Primitives created before must be
-/// gone.
+/// For tests and measurements: makes primitives created from now on use the kernels "baseline", "v3" or "v4". Returns
+/// false, and changes nothing, when this processor cannot run them. Primitives created before must be gone.
 bool useKernels(const char *name);
 
 /// Returns the bytes of one stored element of an mpc_dtype that the library supports.

@@ -2,5 +2,5 @@
 #define MPC_ISA v4
 #define MPC_VECTOR_BYTES 64
 #define MPC_TILE_ROWS 12 // rows of two vectors: as many as the registers hold beside the operands
-#define MPC_NO_F64 // Kernels.cpp says why
+#define MPC_NO_F64       // Kernels.cpp says why
 #include "Kernels.inc"

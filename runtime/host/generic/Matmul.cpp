@@ -9,11 +9,11 @@
 namespace mpc::generic {
 namespace {
 
-template <class T> class Source final : public BlockSource<T> {
+template <class T>
+class Source final : public BlockSource<T> {
 public:
   Source(const mpc_library_desc &desc, void *const *buffers, const T *bias)
-      : d(desc), lhs(static_cast<const char *>(buffers[0])), rhs(static_cast<const char *>(buffers[1])),
-        bias(bias),
+      : d(desc), lhs(static_cast<const char *>(buffers[0])), rhs(static_cast<const char *>(buffers[1])), bias(bias),
         addend(d.has_addend ? static_cast<const char *>(buffers[2 + (d.has_bias != 0)]) : nullptr),
         out(static_cast<char *>(buffers[2 + (d.has_bias != 0) + (d.has_addend != 0)])) {}
 
@@ -24,8 +24,8 @@ public:
     const int64_t row0 = d.transpose_a ? k.begin : m.begin, column0 = d.transpose_a ? m.begin : k.begin;
     const int64_t rows = d.transpose_a ? k.size : m.size, columns = d.transpose_a ? m.size : k.size;
     const char *first = base + (row0 * ld + column0) * size;
-    // An operand is packed if its stride exceeds a page, which would cost a TLB miss per row, or if the stride maps every row to the same
-    // cache sets.
+    // An operand is packed if its stride exceeds a page, which would cost a TLB miss per row, or if the stride maps
+    // every row to the same cache sets.
     if (size == int64_t(sizeof(T)) && ld * size <= 4096 && ld * size % 2048 != 0)
       return {reinterpret_cast<const T *>(first), ld, d.transpose_a != 0};
     const int64_t ldb = d.transpose_a ? columns : columns + 16;
@@ -45,8 +45,7 @@ public:
       T *to = buffer + column * k.size;
       if (d.transpose_b) {
         const int64_t at = (n.begin + column) * d.k + k.begin;
-        isa.packTransposed(
-            {to, nullptr, panel, base + at * size, d.type_b, d.k, width, panel, k.size, d.n * d.k - at});
+        isa.packTransposed({to, nullptr, panel, base + at * size, d.type_b, d.k, width, panel, k.size, d.n * d.k - at});
         continue;
       }
       const char *from = base + (k.begin * d.n + n.begin + column) * size;
@@ -57,9 +56,8 @@ public:
 
   void store(int64_t g, int64_t, Range m, Range n, const T *acc, int64_t ldacc) const override {
     const int64_t at = ((g * d.m + m.begin) * d.n + n.begin) * elementBytes(d.type_out);
-    kernels<T>().store({acc, ldacc, m.size, n.size, out + at, d.n, d.type_out,
-                        bias ? bias + n.begin : nullptr, addend ? addend + at : nullptr,
-                        d.activation == MPC_ACT_RELU});
+    kernels<T>().store({acc, ldacc, m.size, n.size, out + at, d.n, d.type_out, bias ? bias + n.begin : nullptr,
+                        addend ? addend + at : nullptr, d.activation == MPC_ACT_RELU});
   }
 
 private:
@@ -70,7 +68,8 @@ private:
   char *out;
 };
 
-template <class T> class Matmul final : public Primitive {
+template <class T>
+class Matmul final : public Primitive {
 public:
   Matmul(const mpc_library_desc &desc, int threads) : desc(desc), slots(threads) {
     blocks = chooseBlocking<T>(desc.batch, desc.m, desc.n, desc.k, threads);
@@ -96,7 +95,8 @@ private:
 
 } // namespace
 
-template <class T> std::unique_ptr<Primitive> makeMatmul(const mpc_library_desc &desc, int threads) {
+template <class T>
+std::unique_ptr<Primitive> makeMatmul(const mpc_library_desc &desc, int threads) {
   return std::make_unique<Matmul<T>>(desc, threads);
 }
 template std::unique_ptr<Primitive> makeMatmul<float>(const mpc_library_desc &, int);

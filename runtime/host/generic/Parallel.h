@@ -1,7 +1,7 @@
 //===- Parallel.h - Tasks on the process's threads --------------*- C++ -*-===//
 //
-// The generic library owns no threads. It splits its work into tasks whose results do not depend on the thread that runs
-// them, and hands as many slots as it may use threads to the registered parallel_for; each slot takes tasks
+// The generic library owns no threads. It splits its work into tasks whose results do not depend on the thread that
+// runs them, and hands as many slots as it may use threads to the registered parallel_for; each slot takes tasks
 // until none is left.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,8 @@ void parallelFor(int64_t n, void (*body)(void *, int64_t, int64_t), void *ctx);
 
 /// Runs task(slot, index) for every index in [0, tasks). At most one task runs in a slot at a time, so a slot
 /// may own scratch memory. slots >= 1.
-template <class Task> void forEachTask(int slots, int64_t tasks, const Task &task) {
+template <class Task>
+void forEachTask(int slots, int64_t tasks, const Task &task) {
   if (slots <= 1 || tasks <= 1) {
     for (int64_t index = 0; index < tasks; ++index)
       task(0, index);

@@ -21,7 +21,8 @@
 namespace mpc::generic {
 namespace {
 
-template <class T> class PlanarConvolution final : public Primitive {
+template <class T>
+class PlanarConvolution final : public Primitive {
 public:
   PlanarConvolution(const mpc_library_desc &desc, int threads);
   void execute(void *const *buffers, void *scratch) override;
@@ -38,8 +39,8 @@ private:
 
   void plan(Phase &phase);
   void packWeights(const Phase &phase, const void *weights, T *to) const;
-  void fillPlanes(const Phase &phase, const char *source, int64_t group, int64_t image, int64_t j0,
-                  int64_t j1, T *planes) const;
+  void fillPlanes(const Phase &phase, const char *source, int64_t group, int64_t image, int64_t j0, int64_t j1,
+                  T *planes) const;
 
   mpc_library_desc desc;
   int threads;
@@ -49,8 +50,7 @@ private:
 };
 
 template <class T>
-PlanarConvolution<T>::PlanarConvolution(const mpc_library_desc &desc, int threads)
-    : desc(desc), threads(threads) {
+PlanarConvolution<T>::PlanarConvolution(const mpc_library_desc &desc, int threads) : desc(desc), threads(threads) {
   if (desc.op == MPC_CONV_FORWARD)
     phases.push_back({forwardWindow(desc), 0, 0, 0, 0, 0, {}, 0, 0});
   else
@@ -62,8 +62,8 @@ PlanarConvolution<T>::PlanarConvolution(const mpc_library_desc &desc, int thread
     plan(phase);
     phase.weightsAt = size_t(weights);
     weights += phase.window.resultChannels * phase.window.depth();
-    planes = std::max(planes, int64_t(phase.window.dim[0].tap.size()) * phase.window.sourcePerGroup() *
-                                  phase.planeStride);
+    planes =
+        std::max(planes, int64_t(phase.window.dim[0].tap.size()) * phase.window.sourcePerGroup() * phase.planeStride);
     acc = std::max(acc, phase.window.resultPerGroup() * roundUp(phase.rows * phase.width, panel));
   }
   planesAt = roundUp(acc, 16);
@@ -73,7 +73,8 @@ PlanarConvolution<T>::PlanarConvolution(const mpc_library_desc &desc, int thread
   slotsAt = this->scratch.add(size_t(slotElements * threads) * sizeof(T));
 }
 
-template <class T> void PlanarConvolution<T>::plan(Phase &phase) {
+template <class T>
+void PlanarConvolution<T>::plan(Phase &phase) {
   const Window &w = phase.window;
   const WindowDim *d = w.dim;
   const int64_t channels = w.sourcePerGroup(), lanes = kernels<T>().panelColumns / 2;
@@ -83,8 +84,7 @@ template <class T> void PlanarConvolution<T>::plan(Phase &phase) {
   // A task takes about a thousand positions, and its planes at most 256 KB.
   const int64_t planeLimit =
       (256 << 10) / int64_t(sizeof(T)) / std::max<int64_t>(1, channels * int64_t(d[0].tap.size()));
-  phase.rows =
-      std::clamp<int64_t>(std::min<int64_t>(1024, planeLimit) / phase.width - span1 + 1, 1, d[1].count);
+  phase.rows = std::clamp<int64_t>(std::min<int64_t>(1024, planeLimit) / phase.width - span1 + 1, 1, d[1].count);
   while (phase.rows > 1 && w.groups * w.images * d[0].count * ceilDiv(d[1].count, phase.rows) < 4 * threads)
     phase.rows = ceilDiv(phase.rows, 2);
   phase.blocks = ceilDiv(d[1].count, phase.rows);
@@ -119,28 +119,28 @@ void PlanarConvolution<T>::packWeights(const Phase &phase, const void *weights, 
             const int64_t group = result / w.resultPerGroup(), tap = (t0 * extent1 + t1) * extent2 + t2;
             const int64_t o = desc.op == MPC_CONV_FORWARD ? result : group * w.sourcePerGroup() + source;
             const int64_t c = desc.op == MPC_CONV_FORWARD ? source : result % w.resultPerGroup();
-            const char *from = static_cast<const char *>(weights) +
-                               ((o * perOutput + c) * extent0 * extent1 * extent2 + tap) * size;
+            const char *from =
+                static_cast<const char *>(weights) + ((o * perOutput + c) * extent0 * extent1 * extent2 + tap) * size;
             kernels<T>().packRows({to++, 0, from, desc.type_b, 0, 1, 1, 1});
           }
 }
 
 template <class T>
-void PlanarConvolution<T>::fillPlanes(const Phase &phase, const char *source, int64_t group, int64_t image,
-                                      int64_t j0, int64_t j1, T *planes) const {
+void PlanarConvolution<T>::fillPlanes(const Phase &phase, const char *source, int64_t group, int64_t image, int64_t j0,
+                                      int64_t j1, T *planes) const {
   const Kernels<T> &isa = kernels<T>();
   const Window &w = phase.window;
   const WindowDim *d = w.dim;
   const int64_t channels = w.sourcePerGroup(), size = elementBytes(desc.type_a), lanes = isa.panelColumns / 2;
   const int64_t first = d[2].offset.front(), low = std::clamp<int64_t>(-first, 0, phase.width);
   const int64_t high = std::clamp<int64_t>(d[2].sourceExtent - first, low, phase.width);
-  const int64_t total =
-      w.images * d[0].sourceExtent * d[1].sourceExtent * d[2].sourceExtent * w.sourceChannels;
+  const int64_t total = w.images * d[0].sourceExtent * d[1].sourceExtent * d[2].sourceExtent * w.sourceChannels;
   const auto zero = [&](T *plane, int64_t from, int64_t to) {
     for (int64_t channel = 0; channel < channels; ++channel)
       std::fill(plane + channel * phase.planeStride + from, plane + channel * phase.planeStride + to, T(0));
   };
-  // Rows are written in ascending order, because a transposition may write past its row's end, where the next row then overwrites it.
+  // Rows are written in ascending order, because a transposition may write past its row's end, where the next row
+  // then overwrites it.
   for (int64_t offset0 : d[0].offset) {
     for (int64_t row = 0; row < phase.height; ++row) {
       const int64_t i0 = j0 + offset0, i1 = j1 + d[1].offset.front() + row, at = row * phase.width;
@@ -153,12 +153,10 @@ void PlanarConvolution<T>::fillPlanes(const Phase &phase, const char *source, in
       const int64_t element = pixel * w.sourceChannels + group * channels;
       zero(planes, at, at + low);
       if (w.sourceChannels == 1)
-        isa.packRows(
-            {planes + at + low, 0, source + element * size, desc.type_a, 0, 1, high - low, high - low});
+        isa.packRows({planes + at + low, 0, source + element * size, desc.type_a, 0, 1, high - low, high - low});
       else if (high > low)
-        isa.packTransposed({planes + at + low, nullptr, phase.planeStride, source + element * size,
-                            desc.type_a, w.sourceChannels, high - low, roundUp(high - low, lanes), channels,
-                            total - element});
+        isa.packTransposed({planes + at + low, nullptr, phase.planeStride, source + element * size, desc.type_a,
+                            w.sourceChannels, high - low, roundUp(high - low, lanes), channels, total - element});
       zero(planes, at + high, at + phase.width);
     }
     zero(planes, phase.height * phase.width, phase.planeStride);
@@ -166,11 +164,11 @@ void PlanarConvolution<T>::fillPlanes(const Phase &phase, const char *source, in
   }
 }
 
-template <class T> void PlanarConvolution<T>::execute(void *const *buffers, void *scratch) {
+template <class T>
+void PlanarConvolution<T>::execute(void *const *buffers, void *scratch) {
   const Kernels<T> &isa = kernels<T>();
   char *base = static_cast<char *>(scratch);
-  T *bias = nullptr, *weights = reinterpret_cast<T *>(base + weightsAt),
-    *slots = reinterpret_cast<T *>(base + slotsAt);
+  T *bias = nullptr, *weights = reinterpret_cast<T *>(base + weightsAt), *slots = reinterpret_cast<T *>(base + slotsAt);
   int next = 2;
   if (desc.has_bias) {
     bias = reinterpret_cast<T *>(base + biasAt);
@@ -193,20 +191,17 @@ template <class T> void PlanarConvolution<T>::execute(void *const *buffers, void
       const int64_t positions = (rows - 1) * phase.width + d[2].count, ldacc = roundUp(positions, panel);
       if (depth)
         fillPlanes(phase, static_cast<const char *>(buffers[0]), group, image, j0, j1, planes);
-      isa.multiply({results, positions, weights + phase.weightsAt + group * results * depth, depth, false,
-                    planes, 1, panel, phase.runs.data(), int64_t(phase.runs.size()), phase.length, acc, ldacc,
-                    false});
+      isa.multiply({results, positions, weights + phase.weightsAt + group * results * depth, depth, false, planes, 1,
+                    panel, phase.runs.data(), int64_t(phase.runs.size()), phase.length, acc, ldacc, false});
       for (int64_t row = 0; row < rows; ++row) {
         const int64_t i0 = d[0].resultBegin + j0 * d[0].resultStep,
                       i1 = d[1].resultBegin + (j1 + row) * d[1].resultStep;
         const int64_t pixel =
-            ((image * d[0].resultExtent + i0) * d[1].resultExtent + i1) * d[2].resultExtent +
-            d[2].resultBegin;
+            ((image * d[0].resultExtent + i0) * d[1].resultExtent + i1) * d[2].resultExtent + d[2].resultBegin;
         const int64_t at = (pixel * w.resultChannels + group * results) * size;
         isa.storeTransposed({acc + row * phase.width, ldacc, d[2].count, results, out + at,
-                             d[2].resultStep * w.resultChannels, desc.type_out,
-                             bias ? bias + group * results : nullptr, addend ? addend + at : nullptr,
-                             desc.activation == MPC_ACT_RELU});
+                             d[2].resultStep * w.resultChannels, desc.type_out, bias ? bias + group * results : nullptr,
+                             addend ? addend + at : nullptr, desc.activation == MPC_ACT_RELU});
       }
     });
   }

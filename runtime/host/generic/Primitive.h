@@ -28,7 +28,8 @@ public:
     most = std::max(most, end);
     return offset;
   }
-  /// mark() returns the offset of the next piece, and rewind() goes back there: later pieces then share the memory of those added since the mark.
+  /// mark() returns the offset of the next piece, and rewind() goes back there: later pieces then share the memory of
+  /// those added since the mark.
   size_t mark() const { return end; }
   void rewind(size_t mark) { end = mark; }
   size_t bytes() const { return most; }
@@ -50,7 +51,8 @@ protected:
 };
 
 /// Widens bias[i] to T. type: f32 or the result's type.
-template <class T> void widenBias(T *dst, const void *bias, int32_t type, int64_t count) {
+template <class T>
+void widenBias(T *dst, const void *bias, int32_t type, int64_t count) {
   if (sizeof(T) == 8 && type == MPC_F32)
     for (int64_t i = 0; i < count; ++i)
       dst[i] = static_cast<const float *>(bias)[i];
@@ -58,16 +60,22 @@ template <class T> void widenBias(T *dst, const void *bias, int32_t type, int64_
     kernels<T>().packRows({dst, 0, bias, type, 0, 1, count, count});
 }
 
-/// These factories take a description that has been validated. T: float, double. threads: number of slots to plan scratch for.
-template <class T> std::unique_ptr<Primitive> makeMatmul(const mpc_library_desc &, int threads);
+/// These factories take a description that has been validated. T: float, double. threads: number of slots to
+/// plan scratch for.
+template <class T>
+std::unique_ptr<Primitive> makeMatmul(const mpc_library_desc &, int threads);
 /// Makes forward convolutions and input gradients.
-template <class T> std::unique_ptr<Primitive> makeConvolution(const mpc_library_desc &, int threads);
+template <class T>
+std::unique_ptr<Primitive> makeConvolution(const mpc_library_desc &, int threads);
 /// Makes the same for few result channels; returns null if the method does not apply or would not be faster.
-template <class T> std::unique_ptr<Primitive> makePlanarConvolution(const mpc_library_desc &, int threads);
-template <class T> std::unique_ptr<Primitive> makeWeightGrad(const mpc_library_desc &, int threads);
+template <class T>
+std::unique_ptr<Primitive> makePlanarConvolution(const mpc_library_desc &, int threads);
+template <class T>
+std::unique_ptr<Primitive> makeWeightGrad(const mpc_library_desc &, int threads);
 
 /// Makes the same for one input channel per group; returns null if the method does not apply.
-template <class T> std::unique_ptr<Primitive> makeSmallWeightGrad(const mpc_library_desc &, int threads);
+template <class T>
+std::unique_ptr<Primitive> makeSmallWeightGrad(const mpc_library_desc &, int threads);
 
 /// Makes any of them, for plugins that link this library. Throws std::bad_alloc.
 std::unique_ptr<Primitive> makePrimitive(const mpc_library_desc &, int threads);

@@ -6,8 +6,8 @@
 //
 //     dw[o, tap] = sum over positions p of dy[p, o] * window[p, tap]
 //
-// is a product with dy as its column-major A. The shape alone determines the pieces of the sum, which are added in
-// order.
+// is a product with dy as its column-major A. The shape alone determines the pieces of the sum, which
+// are added in order.
 //
 //===----------------------------------------------------------------------===//
 #include "Parallel.h"
@@ -20,13 +20,13 @@ namespace {
 
 constexpr int64_t longestLine = 8; // elements that packWindows copies per line
 
-template <class T> class SmallWeightGrad final : public Primitive {
+template <class T>
+class SmallWeightGrad final : public Primitive {
 public:
   SmallWeightGrad(const mpc_library_desc &desc, int threads)
       : desc(desc), window(forwardWindow(desc)), threads(threads) {
     const WindowDim *d = window.dim;
-    const int64_t panel = kernels<T>().panelColumns, size = int64_t(sizeof(T)),
-                  outputs = window.resultPerGroup();
+    const int64_t panel = kernels<T>().panelColumns, size = int64_t(sizeof(T)), outputs = window.resultPerGroup();
     line = int64_t(d[2].tap.size());
     rowWidth = (d[2].count - 1) * d[2].step + line;
     rowsTotal = window.images * d[0].count * d[1].count;
@@ -71,8 +71,7 @@ void SmallWeightGrad<T>::copyWindows(const char *x, int64_t group, int64_t row, 
     for (int64_t offset1 : d[1].offset) {
       T *to = slab;
       for (int64_t r = row; r < row + rows; ++r, to += rowWidth) {
-        const int64_t j1 = r % d[1].count, j0 = r / d[1].count % d[0].count,
-                      image = r / (d[1].count * d[0].count);
+        const int64_t j1 = r % d[1].count, j0 = r / d[1].count % d[0].count, image = r / (d[1].count * d[0].count);
         const int64_t i0 = j0 * d[0].step + offset0, i1 = j1 * d[1].step + offset1;
         std::fill(to, to + rowWidth, T(0));
         if (i0 < 0 || i0 >= d[0].sourceExtent || i1 < 0 || i1 >= d[1].sourceExtent)
@@ -89,7 +88,8 @@ void SmallWeightGrad<T>::copyWindows(const char *x, int64_t group, int64_t row, 
     }
 }
 
-template <class T> void SmallWeightGrad<T>::execute(void *const *buffers, void *scratch) {
+template <class T>
+void SmallWeightGrad<T>::execute(void *const *buffers, void *scratch) {
   const Kernels<T> &isa = kernels<T>();
   char *base = static_cast<char *>(scratch);
   T *sums = reinterpret_cast<T *>(base + sumsAt), *slots = reinterpret_cast<T *>(base + slotsAt);
@@ -118,14 +118,14 @@ template <class T> void SmallWeightGrad<T>::execute(void *const *buffers, void *
     for (int64_t piece = 1; piece < pieces; ++piece)
       for (int64_t tap = 0; tap < taps; ++tap)
         sums[o * panel + tap] += sums[piece * sumsPerPiece + o * panel + tap];
-    isa.narrowStrided(static_cast<char *>(buffers[2]) + o * taps * sizeOut, desc.type_out, 1,
-                      sums + o * panel, taps);
+    isa.narrowStrided(static_cast<char *>(buffers[2]) + o * taps * sizeOut, desc.type_out, 1, sums + o * panel, taps);
   }
 }
 
 } // namespace
 
-template <class T> std::unique_ptr<Primitive> makeSmallWeightGrad(const mpc_library_desc &desc, int threads) {
+template <class T>
+std::unique_ptr<Primitive> makeSmallWeightGrad(const mpc_library_desc &desc, int threads) {
   int64_t taps = 1;
   for (int i = 0; i < desc.spatial; ++i)
     taps *= desc.kernel[i];

@@ -1,7 +1,7 @@
 //===- WeightGrad.cpp - Weight gradients of convolutions ------------------===//
 //
-// Computes dw[o, c, tap] = sum over result positions p of x[p * stride + tap * dilation - pad, c] * dy[p, o], per
-// group.
+// Computes dw[o, c, tap] = sum over result positions p of x[p * stride + tap * dilation - pad, c] *
+// dy[p, o], per group.
 //
 // For one line of the kernel (fixed outer taps) the rows (innermost tap, c) of the gradient are consecutive
 // elements of an x row, so the product needs no copied windows: A is the x row itself, read column-major
@@ -43,8 +43,8 @@ private:
 
   void chooseBlocks();
   void accumulate(int64_t task, const char *x, const char *dy, T *sums, char *dw, char *slot) const;
-  int64_t fillRows(const Line &line, const char *x, int64_t group, int64_t channel, int64_t channels,
-                   int64_t row, int64_t rows, T *slab, Run *runs) const;
+  int64_t fillRows(const Line &line, const char *x, int64_t group, int64_t channel, int64_t channels, int64_t row,
+                   int64_t rows, T *slab, Run *runs) const;
   void storeBlock(const T *sums, int64_t ld, const Block &block, char *dw, T *buffer) const;
 
   int64_t gradRows() const { return int64_t(lines.size()) * tapsPerLine * window.sourcePerGroup(); }
@@ -93,10 +93,9 @@ WeightGrad<T>::WeightGrad(const mpc_library_desc &desc, int threads)
 
   ScratchLayout slot;
   runsInSlot = slot.add(size_t(rowsPerStep) * sizeof(Run));
-  slabInSlot =
-      slot.add(size_t(std::max(rowsPerStep * rowWidth * channelBlock,
-                               outputsPerStore * roundUp(pieces == 1 ? blockRows() : gradRows(), 16)) *
-                      size));
+  slabInSlot = slot.add(size_t(std::max(rowsPerStep * rowWidth * channelBlock,
+                                        outputsPerStore * roundUp(pieces == 1 ? blockRows() : gradRows(), 16)) *
+                               size));
   panelsInSlot = slot.add(size_t((rowsPerStep * d[2].count + 1) * roundUp(outputBlock, panel) * size));
   sumsInSlot = slot.add(size_t(pieces == 1 ? blockRows() * roundUp(outputBlock, panel / 2) * size : 0));
   slotBytes = slot.bytes();
@@ -129,8 +128,8 @@ void WeightGrad<T>::chooseBlocks() {
 /// Widens x's channels [channel, channel + channels) under the result rows [row, row + rows) for one line
 /// into the slab. Returns the number of runs, which are the rows that lie inside x.
 template <class T>
-int64_t WeightGrad<T>::fillRows(const Line &line, const char *x, int64_t group, int64_t channel,
-                                int64_t channels, int64_t row, int64_t rows, T *slab, Run *runs) const {
+int64_t WeightGrad<T>::fillRows(const Line &line, const char *x, int64_t group, int64_t channel, int64_t channels,
+                                int64_t row, int64_t rows, T *slab, Run *runs) const {
   const WindowDim *d = window.dim;
   const int64_t size = elementBytes(desc.type_a), first = line.offset2;
   const int64_t low = std::clamp<int64_t>(-first, 0, rowWidth);
@@ -139,13 +138,11 @@ int64_t WeightGrad<T>::fillRows(const Line &line, const char *x, int64_t group, 
   int64_t count = 0;
   T *to = slab;
   for (int64_t r = row; r < row + rows; ++r) {
-    const int64_t j1 = r % d[1].count, j0 = r / d[1].count % d[0].count,
-                  image = r / (d[1].count * d[0].count);
+    const int64_t j1 = r % d[1].count, j0 = r / d[1].count % d[0].count, image = r / (d[1].count * d[0].count);
     const int64_t i0 = j0 * d[0].step + line.offset0, i1 = j1 * d[1].step + line.offset1;
     if (i0 < 0 || i0 >= d[0].sourceExtent || i1 < 0 || i1 >= d[1].sourceExtent)
       continue;
-    const int64_t pixel =
-        ((image * d[0].sourceExtent + i0) * d[1].sourceExtent + i1) * d[2].sourceExtent + first + low;
+    const int64_t pixel = ((image * d[0].sourceExtent + i0) * d[1].sourceExtent + i1) * d[2].sourceExtent + first + low;
     const char *from = x + (pixel * window.sourceChannels + group * window.sourcePerGroup() + channel) * size;
     const int64_t inside = high - low;
     std::fill(to, to + low * channels, T(0));
@@ -153,8 +150,7 @@ int64_t WeightGrad<T>::fillRows(const Line &line, const char *x, int64_t group, 
     if (whole)
       kernels<T>().packRows({body, 0, from, desc.type_a, 0, 1, inside * channels, inside * channels});
     else
-      kernels<T>().packRows(
-          {body, channels, from, desc.type_a, window.sourceChannels, inside, channels, channels});
+      kernels<T>().packRows({body, channels, from, desc.type_a, window.sourceChannels, inside, channels, channels});
     std::fill(to + high * channels, to + rowWidth * channels, T(0));
     runs[count++] = {to - slab, (r - row) * d[2].count * ldPanel()};
     to += rowWidth * channels;
@@ -163,8 +159,7 @@ int64_t WeightGrad<T>::fillRows(const Line &line, const char *x, int64_t group, 
 }
 
 template <class T>
-void WeightGrad<T>::accumulate(int64_t task, const char *x, const char *dy, T *sums, char *dw,
-                               char *slot) const {
+void WeightGrad<T>::accumulate(int64_t task, const char *x, const char *dy, T *sums, char *dw, char *slot) const {
   const Kernels<T> &isa = kernels<T>();
   const int64_t panel = isa.panelColumns, size = elementBytes(desc.type_b), positions = window.dim[2].count;
   auto take = [&task](int64_t extent) {
@@ -191,24 +186,22 @@ void WeightGrad<T>::accumulate(int64_t task, const char *x, const char *dy, T *s
   for (int64_t row = begin; row < end; row += rowsPerStep) {
     const int64_t rows = std::min(rowsPerStep, end - row);
     if (packed) // rows of dy are rows of B; elements beyond them land in columns that nobody reads
-      isa.packRows({panels, 0, dy + row * positions * desc.O * size, desc.type_b, 0, 1,
-                    rows * positions * desc.O, rows * positions * desc.O});
+      isa.packRows({panels, 0, dy + row * positions * desc.O * size, desc.type_b, 0, 1, rows * positions * desc.O,
+                    rows * positions * desc.O});
     for (int64_t column = 0; column < outputs && !packed; column += panel) {
-      const char *from =
-          dy + (row * positions * desc.O + group * window.resultPerGroup() + output + column) * size;
+      const char *from = dy + (row * positions * desc.O + group * window.resultPerGroup() + output + column) * size;
       isa.packRows({panels + column * rows * positions, panel, from, desc.type_b, desc.O, rows * positions,
                     std::min(panel, outputs - column), panel});
     }
     for (int64_t l = 0; l < lineCount; ++l) {
-      const int64_t runCount =
-          fillRows(lines[size_t(line + l)], x, group, channel, channels, row, rows, slab, runs);
+      const int64_t runCount = fillRows(lines[size_t(line + l)], x, group, channel, channels, row, rows, slab, runs);
       // Blocks of channels leave gaps between the taps of a line; each tap is then a separate product.
       const int64_t parts = channels == window.sourcePerGroup() ? 1 : tapsPerLine;
       for (int64_t part = 0; part < parts; ++part) {
         T *c = block + (l * tapsPerLine + part) * rowsPerTap * ld;
-        isa.multiply({tapsPerLine / parts * channels, outputs, slab + part * channels,
-                      window.dim[2].step * channels, true, panels, ldPanel(), rows * positions * panel, runs,
-                      runCount, positions, c, ld, row != begin});
+        isa.multiply({tapsPerLine / parts * channels, outputs, slab + part * channels, window.dim[2].step * channels,
+                      true, panels, ldPanel(), rows * positions * panel, runs, runCount, positions, c, ld,
+                      row != begin});
       }
     }
   }
@@ -224,13 +217,12 @@ void WeightGrad<T>::storeBlock(const T *sums, int64_t ld, const Block &block, ch
   const int64_t channels = window.sourcePerGroup(), taps = window.taps(), size = elementBytes(desc.type_out);
   for (int64_t first = 0; first < block.outputs; first += outputsPerStore) {
     const int64_t count = std::min(outputsPerStore, block.outputs - first);
-    isa.packTransposed({buffer, nullptr, ldRows, sums + first, sizeof(T) == 8 ? MPC_F64 : MPC_F32, ld, rows,
-                        ldRows, count, (rows - 1) * ld + roundUp(count, isa.panelColumns / 2)});
+    isa.packTransposed({buffer, nullptr, ldRows, sums + first, sizeof(T) == 8 ? MPC_F64 : MPC_F32, ld, rows, ldRows,
+                        count, (rows - 1) * ld + roundUp(count, isa.panelColumns / 2)});
     for (int64_t o = 0; o < count; ++o)
       for (int64_t tap = 0; tap < block.lines * tapsPerLine; ++tap) {
         const int64_t output = block.group * window.resultPerGroup() + block.output + first + o;
-        const int64_t at =
-            (output * channels + block.channel) * taps + lines[size_t(block.line)].firstTap + tap;
+        const int64_t at = (output * channels + block.channel) * taps + lines[size_t(block.line)].firstTap + tap;
         isa.narrowStrided(dw + at * size, desc.type_out, taps, buffer + o * ldRows + tap * block.channels,
                           block.channels);
       }

@@ -15,8 +15,7 @@ bool Window::contiguousLine() const {
 
 bool Window::inside() const {
   for (const WindowDim &d : dim)
-    if (!d.offset.empty() &&
-        (d.offset.front() < 0 || (d.count - 1) * d.step + d.offset.back() >= d.sourceExtent))
+    if (!d.offset.empty() && (d.offset.front() < 0 || (d.count - 1) * d.step + d.offset.back() >= d.sourceExtent))
       return false;
   return true;
 }
@@ -30,7 +29,8 @@ bool Window::dense() const {
 
 namespace {
 
-/// Returns the description's spatial dimension that corresponds to `dim` of a window; a negative number if there is none.
+/// Returns the description's spatial dimension that corresponds to `dim` of a window; a negative number
+/// if there is none.
 int spatialOf(const mpc_library_desc &d, int dim) { return dim - (3 - d.spatial); }
 
 WindowDim forwardDim(const mpc_library_desc &d, int at) {
@@ -48,14 +48,8 @@ WindowDim phaseDim(const mpc_library_desc &d, int at, int64_t phase) {
   if (at < 0)
     return {1, 1, 1, 0, 1, 1, {0}, {0}};
   const int64_t stride = d.stride[at];
-  WindowDim dim{phase < d.in[at] ? ceilDiv(d.in[at] - phase, stride) : 0,
-                1,
-                d.out[at],
-                phase,
-                stride,
-                d.in[at],
-                {},
-                {}};
+  WindowDim dim{
+      phase < d.in[at] ? ceilDiv(d.in[at] - phase, stride) : 0, 1, d.out[at], phase, stride, d.in[at], {}, {}};
   for (int64_t t = d.kernel[at] - 1; t >= 0; --t) { // descending taps have ascending offsets
     const int64_t distance = phase + d.pad_low[at] - t * d.dilation[at];
     if (distance % stride == 0) {
@@ -83,12 +77,12 @@ std::vector<Window> inputGradWindows(const mpc_library_desc &d) {
   for (int64_t r0 = 0; r0 < phases[0]; ++r0)
     for (int64_t r1 = 0; r1 < phases[1]; ++r1)
       for (int64_t r2 = 0; r2 < phases[2]; ++r2) {
-        Window window{{phaseDim(d, spatialOf(d, 0), r0), phaseDim(d, spatialOf(d, 1), r1),
-                       phaseDim(d, spatialOf(d, 2), r2)},
-                      d.N,
-                      d.groups,
-                      d.O,
-                      d.C};
+        Window window{
+            {phaseDim(d, spatialOf(d, 0), r0), phaseDim(d, spatialOf(d, 1), r1), phaseDim(d, spatialOf(d, 2), r2)},
+            d.N,
+            d.groups,
+            d.O,
+            d.C};
         if (window.rows())
           windows.push_back(std::move(window));
       }
@@ -98,7 +92,8 @@ std::vector<Window> inputGradWindows(const mpc_library_desc &d) {
 namespace {
 
 /// Collects the segments of one row and flushes them to the vector code.
-template <class T> class SegmentWriter {
+template <class T>
+class SegmentWriter {
 public:
   SegmentWriter(int32_t type) : type(type) {}
   void start(T *to) { dst = to; }
@@ -149,8 +144,7 @@ void gatherRows(const Window &w, const void *source, int32_t type, int64_t group
         writer.add(nullptr, to - from);
         continue;
       }
-      const int64_t rowStart =
-          ((image * dim[0].sourceExtent + i0) * dim[1].sourceExtent + i1) * dim[2].sourceExtent;
+      const int64_t rowStart = ((image * dim[0].sourceExtent + i0) * dim[1].sourceExtent + i1) * dim[2].sourceExtent;
       if (contiguous) {
         const int64_t first = j2 * dim[2].step + dim[2].offset[0];
         const int64_t low = std::clamp(-first * perGroup, from, to);
@@ -161,8 +155,7 @@ void gatherRows(const Window &w, const void *source, int32_t type, int64_t group
         continue;
       }
       for (int64_t e = from; e < to;) {
-        const int64_t t2 = e / perGroup, channel = e % perGroup,
-                      length = std::min(perGroup - channel, to - e);
+        const int64_t t2 = e / perGroup, channel = e % perGroup, length = std::min(perGroup - channel, to - e);
         const int64_t i2 = j2 * dim[2].step + dim[2].offset[t2];
         const bool valid = i2 >= 0 && i2 < dim[2].sourceExtent;
         writer.add(valid ? base + ((rowStart + i2) * w.sourceChannels + channel) * size : nullptr, length);
@@ -173,9 +166,9 @@ void gatherRows(const Window &w, const void *source, int32_t type, int64_t group
   }
 }
 
-template void gatherRows<float>(const Window &, const void *, int32_t, int64_t, int64_t, int64_t, int64_t,
-                                int64_t, float *, int64_t);
-template void gatherRows<double>(const Window &, const void *, int32_t, int64_t, int64_t, int64_t, int64_t,
-                                 int64_t, double *, int64_t);
+template void gatherRows<float>(const Window &, const void *, int32_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                                float *, int64_t);
+template void gatherRows<double>(const Window &, const void *, int32_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                                 double *, int64_t);
 
 } // namespace mpc::generic

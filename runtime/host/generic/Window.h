@@ -50,8 +50,7 @@ struct Window {
 
 /// Returns the window of the forward pass, which is also the window through which the weight gradient reads x.
 Window forwardWindow(const mpc_library_desc &);
-/// Returns the windows of the input gradient's phases, in every combination, except those without result
-/// positions.
+/// Returns the windows of the input gradient's phases, in every combination, except those without result positions.
 std::vector<Window> inputGradWindows(const mpc_library_desc &);
 
 /// Writes dst[i * ld + j] = gathered matrix of `group` at row rows.begin + i, reduction index depth.begin + j.

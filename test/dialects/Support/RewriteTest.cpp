@@ -1,6 +1,6 @@
+#include "dialects/Support/Rewrite.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
-#include "dialects/Support/Rewrite.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Parser/Parser.h"
@@ -43,7 +43,8 @@ protected:
   }
   template <typename... Patterns>
   LogicalResult rewrite(const char *body) {
-    module = parseSourceString<ModuleOp>(std::string("func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n") + body + "\n}", &context);
+    module = parseSourceString<ModuleOp>(
+        std::string("func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n") + body + "\n}", &context);
     RewritePatternSet patterns(&context);
     patterns.add<Patterns...>(&context);
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {

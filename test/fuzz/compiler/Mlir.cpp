@@ -29,7 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (source.starts_with("ML\xefR") || source.find('\0') != source.npos)
     return 0;
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<func::FuncDialect, arith::ArithDialect, mpc::graph::GraphDialect, mpc::train::TrainDialect, mpc::kernel::KernelDialect>();
+  context.loadDialect<func::FuncDialect, arith::ArithDialect, mpc::graph::GraphDialect, mpc::train::TrainDialect,
+                      mpc::kernel::KernelDialect>();
   ScopedDiagnosticHandler silent(&context, [](Diagnostic &) { return success(); });
   auto module = parseSourceString<ModuleOp>(source, &context);
   if (!module)

@@ -1,6 +1,7 @@
 //===- ModelMutator.cpp - changes an ONNX model where its meaning is: nodes, edges, attributes, shapes ---===//
 //
-// protobuf's parser refuses most mutations of the bytes. Three in four mutations are therefore made on the parsed model.
+// protobuf's parser refuses most mutations of the bytes. Three in four mutations are therefore made on
+// the parsed model.
 //
 //===-----------------------------------------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/OnnxProto.h"
@@ -18,7 +19,8 @@ auto *pick(List *list, Random &random) {
 }
 
 int64_t oddNumber(Random &random) {
-  static const int64_t numbers[] = {0, 1, 2, 3, 4, 7, 8, 16, 255, 65536, -1, -2, -3, INT32_MAX, INT32_MIN, int64_t(1) << 32, INT64_MAX, INT64_MIN};
+  static const int64_t numbers[] = {
+      0, 1, 2, 3, 4, 7, 8, 16, 255, 65536, -1, -2, -3, INT32_MAX, INT32_MIN, int64_t(1) << 32, INT64_MAX, INT64_MIN};
   return numbers[random() % std::size(numbers)];
 }
 
@@ -103,7 +105,8 @@ void mutateTensor(onnx::TensorProto &tensor, Random &random) {
       tensor.set_int64_data(int(random() % unsigned(tensor.int64_data_size())), oddNumber(random));
     else if (tensor.has_raw_data() && tensor.raw_data().size() >= 8) {
       int64_t number = oddNumber(random);
-      tensor.mutable_raw_data()->replace(random() % (tensor.raw_data().size() / 8) * 8, 8, reinterpret_cast<const char *>(&number), 8);
+      tensor.mutable_raw_data()->replace(random() % (tensor.raw_data().size() / 8) * 8, 8,
+                                         reinterpret_cast<const char *>(&number), 8);
     }
     break;
   default: // a shape without elements, and no data

@@ -1,5 +1,4 @@
-// This target reads IDX files, plain and in gzip. Half of the mutations of a gzip file change what is packed in
-// it.
+// This target reads IDX files, plain and in gzip. Half of the mutations of a gzip file change what is packed in it.
 #include "runtime/core/data/Idx.h"
 #include "test/fuzz/runtime/Input.h"
 

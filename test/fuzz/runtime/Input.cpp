@@ -116,6 +116,8 @@ int __wrap_munmap(void *address, size_t bytes) {
 unsigned long __wrap_crc32_z(unsigned long, const unsigned char *, size_t) { return 0; }
 
 /// A short quarantine keeps the memory in the cache. Leaks are looked for at the end.
-const char *__asan_default_options() { return "quarantine_size_mb=4:allocator_may_return_null=1:detect_stack_use_after_return=0"; }
+const char *__asan_default_options() {
+  return "quarantine_size_mb=4:allocator_may_return_null=1:detect_stack_use_after_return=0";
+}
 const char *__ubsan_default_options() { return "print_stacktrace=1"; }
 }

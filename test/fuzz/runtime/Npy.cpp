@@ -17,7 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       return; // longer headers do not fit version 1, which we write
     std::string again = header + std::string(reinterpret_cast<const char *>(array.data), bytes);
     Array second = parseNpy(again, nullptr, "again.npy");
-    if (second.dtype != array.dtype || second.shape != array.shape || (bytes > 0 && std::memcmp(second.data, array.data, bytes) != 0))
+    if (second.dtype != array.dtype || second.shape != array.shape ||
+        (bytes > 0 && std::memcmp(second.data, array.data, bytes) != 0))
       finding("an array differs after it was written and read");
   });
   return 0;

@@ -1,8 +1,8 @@
-// This target reads the directory of a .npz file and each member, and then uses the archive as the data of a program: it
-// binds, checks and converts its inputs.
+// This target reads the directory of a .npz file and each member, and then uses the archive as the data of a program:
+// it binds, checks and converts its inputs.
+#include "runtime/core/data/Npz.h"
 #include "LogisticProgram.h"
 #include "runtime/core/data/Dataset.h"
-#include "runtime/core/data/Npz.h"
 #include "test/fuzz/runtime/Input.h"
 
 #include <numeric>
@@ -12,7 +12,8 @@ using namespace mpc::rt::fuzz;
 
 /// Loads the file for the train entry of the test program and fills every batch.
 static void feed(const std::string &path) {
-  static const Manifest manifest = Manifest::parse(test::logisticManifest(), int64_t(test::logisticData().size()), "manifest");
+  static const Manifest manifest =
+      Manifest::parse(test::logisticManifest(), int64_t(test::logisticData().size()), "manifest");
   const std::vector<const Port *> inputs = inputsOf({manifest.plan("host")->entryOfKind("train")});
   Dataset data({{path}, {"x=0.5"}, {}}, inputs, manifest.batch);
   std::vector<uint32_t> samples(size_t(data.batch()));

@@ -1,8 +1,8 @@
 // This target reads and verifies a safetensors file and loads it into a session, which keeps its state when
 // the file is refused.
+#include "runtime/core/state/Safetensors.h"
 #include "LogisticProgram.h"
 #include "runtime/core/state/Checkpoint.h"
-#include "runtime/core/state/Safetensors.h"
 #include "test/fuzz/runtime/Input.h"
 
 using namespace mpc::rt;

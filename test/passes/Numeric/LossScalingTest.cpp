@@ -49,8 +49,8 @@ std::string number(double v) {
 
 std::string scalerAttributes(const ReferenceScaler &r) {
   std::string text =
-      "optimizer = #train.optimizer<sgd, lr = 0.125>, scaler = #train.scaler<dynamic, init_scale = " +
-      number(r.scale) + ", growth_factor = " + number(r.growth) + ", backoff_factor = " + number(r.backoff) +
+      "optimizer = #train.optimizer<sgd, lr = 0.125>, scaler = #train.scaler<dynamic, init_scale = " + number(r.scale) +
+      ", growth_factor = " + number(r.growth) + ", backoff_factor = " + number(r.backoff) +
       ", growth_interval = " + std::to_string(r.interval) + ", hysteresis = " + std::to_string(r.hysteresis);
   if (r.minScale > 0)
     text += ", min_scale = " + number(r.minScale);
@@ -75,10 +75,10 @@ void check(ReferenceScaler reference, const std::vector<bool> &pattern) {
     ASSERT_EQ(run["main/growth_tracker"][0], reference.tracker) << "after step " << i;
     ASSERT_EQ(run["main/skipped"][0], reference.skipped) << "after step " << i;
     ASSERT_EQ(run["main/step"][0], updates) << "after step " << i;
-    // The updates are exact for scales that are powers of two. Otherwise there are three roundings in each step (inverse, product, update).
+    // The updates are exact for scales that are powers of two. Otherwise there are three roundings in each step
+    // (inverse, product, update).
     int exponent;
-    bool exact =
-        std::frexp(reference.growth, &exponent) == 0.5 && std::frexp(reference.backoff, &exponent) == 0.5;
+    bool exact = std::frexp(reference.growth, &exponent) == 0.5 && std::frexp(reference.backoff, &exponent) == 0.5;
     ASSERT_NEAR(run["w"][0], w, exact ? 0 : updates * 3 * 0x1p-24) << "after step " << i;
     if (reference.hysteresis > 1) {
       ASSERT_EQ(run["main/hysteresis"][0], reference.units) << "after step " << i;
@@ -87,9 +87,9 @@ void check(ReferenceScaler reference, const std::vector<bool> &pattern) {
 }
 
 TEST(LossScaling, TorchUnitTest) {
-  // With scale 4, growth 2, backoff 0.25 and interval 2, the scale is 4, then 8 after two clean steps, and 2 after an Inf.
-  PassRun run(linearStep(scalerAttributes({.scale = 4, .growth = 2, .backoff = 0.25, .interval = 2})),
-              kPasses);
+  // With scale 4, growth 2, backoff 0.25 and interval 2, the scale is 4, then 8 after two clean steps,
+  // and 2 after an Inf.
+  PassRun run(linearStep(scalerAttributes({.scale = 4, .growth = 2, .backoff = 0.25, .interval = 2})), kPasses);
   run.step({1, 1});
   EXPECT_EQ(run["main/scale"][0], 4);
   run.step({1, 1});
@@ -116,13 +116,9 @@ TEST(LossScaling, RandomPatterns) {
     for (int n = 0; n < 40; ++n)
       pattern.push_back(random() % 5 == 0);
     check({.scale = 1024, .growth = 1.5, .backoff = 0.3, .interval = 3}, pattern);
-    check({.scale = 1024,
-           .interval = 2,
-           .minScale = 256,
-           .maxScale = 4096,
-           .hysteresis = 1 + i % 4,
-           .units = 1 + i % 4},
-          pattern);
+    check(
+        {.scale = 1024, .interval = 2, .minScale = 256, .maxScale = 4096, .hysteresis = 1 + i % 4, .units = 1 + i % 4},
+        pattern);
   }
 }
 
@@ -138,9 +134,8 @@ TEST(LossScaling, NaNCountsAsOverflow) {
 TEST(LossScaling, SkippedStepLeavesEverythingButTheScaler) {
   for (const char *scaler : {"#train.scaler<dynamic>", "#train.scaler<static, init_scale = 8>"}) {
     PassRun run(
-        linearStep(
-            std::string("optimizer = #train.optimizer<adam, weight_decay = 0.1>, clip_norm = 1.0, scaler = ") +
-            scaler),
+        linearStep(std::string("optimizer = #train.optimizer<adam, weight_decay = 0.1>, clip_norm = 1.0, scaler = ") +
+                   scaler),
         kPasses);
     run.step({1, 2});
     run.step({3, -1});
@@ -154,8 +149,7 @@ TEST(LossScaling, SkippedStepLeavesEverythingButTheScaler) {
 }
 
 TEST(LossScaling, UnscaledGradientIsExactForPowersOfTwo) {
-  PassRun scaled(linearStep("optimizer = #train.optimizer<sgd, lr = 0.1>, scaler = #train.scaler<dynamic>"),
-                 kPasses);
+  PassRun scaled(linearStep("optimizer = #train.optimizer<sgd, lr = 0.1>, scaler = #train.scaler<dynamic>"), kPasses);
   PassRun plain(linearStep("optimizer = #train.optimizer<sgd, lr = 0.1>, scaler = #train.scaler<none>"), kPasses);
   for (int i = 0; i < 5; ++i) {
     scaled.step({0.3 * i, -0.7});
@@ -229,11 +223,13 @@ TEST(Accumulation, OneOverflowSkipsTheWindowOnce) {
   EXPECT_EQ(run["main/scale"][0], 65536);
 }
 
-/// The magnitudes are powers of two and numbers around the bound: S is the largest power of two with M * headroom * S < 65504.
+/// The magnitudes are powers of two and numbers around the bound: S is the largest power of two with M *
+/// headroom * S < 65504.
 TEST(Calibration, PicksTheLargestPowerOfTwo) {
   for (double headroom : {1.0, 4.0})
     for (double largest : {1.0, 65504.0 / 1024, 65503.0 / 1024, 63.9, 64.0, 3e-8, 0x1p-40, 1e-20, 12345.0}) {
-      PassRun run(linearStep("optimizer = #train.optimizer<sgd>, scaler = #train.scaler<calibrate, init_scale = 1, steps = 2, headroom = " +
+      PassRun run(linearStep("optimizer = #train.optimizer<sgd>, scaler = #train.scaler<calibrate, init_scale = 1, "
+                             "steps = 2, headroom = " +
                              number(headroom) + ">"),
                   kPasses);
       run.step({largest / 2, -0.25 * largest});
@@ -253,7 +249,10 @@ TEST(Calibration, PicksTheLargestPowerOfTwo) {
 }
 
 TEST(Calibration, OverflowsShrinkTheScaleAndDoNotCount) {
-  PassRun run(linearStep("optimizer = #train.optimizer<sgd, lr = 0.5>, scaler = #train.scaler<calibrate, steps = 3, headroom = 1.0>"), kPasses);
+  PassRun run(
+      linearStep(
+          "optimizer = #train.optimizer<sgd, lr = 0.5>, scaler = #train.scaler<calibrate, steps = 3, headroom = 1.0>"),
+      kPasses);
   run.step({kInf, 1});
   EXPECT_EQ(run["w"], (std::vector<double>{1, -2}));
   EXPECT_EQ(run["main/scale"][0], 512);
@@ -274,16 +273,19 @@ TEST(Calibration, OverflowsShrinkTheScaleAndDoNotCount) {
 
 TEST(Calibration, BoundsHold) {
   for (auto [least, most, want] : {std::tuple(1.0, 4096.0, 4096.0), {131072.0, 1048576.0, 131072.0}}) {
-    PassRun run(linearStep("optimizer = #train.optimizer<sgd>, scaler = #train.scaler<calibrate, steps = 1, init_scale = " + number(least) +
-                           ", min_scale = " + number(least) + ", max_scale = " + number(most) + ">"),
-                kPasses);
+    PassRun run(
+        linearStep("optimizer = #train.optimizer<sgd>, scaler = #train.scaler<calibrate, steps = 1, init_scale = " +
+                   number(least) + ", min_scale = " + number(least) + ", max_scale = " + number(most) + ">"),
+        kPasses);
     run.step({1, 1}); // would give 8192 without bounds
     EXPECT_EQ(run["main/scale"][0], want);
   }
 }
 
 TEST(Calibration, ZeroGradientsSayNothing) {
-  PassRun run(linearStep("optimizer = #train.optimizer<sgd>, scaler = #train.scaler<calibrate, steps = 1, headroom = 1.0>"), kPasses);
+  PassRun run(
+      linearStep("optimizer = #train.optimizer<sgd>, scaler = #train.scaler<calibrate, steps = 1, headroom = 1.0>"),
+      kPasses);
   run.step({0, 0});
   EXPECT_EQ(run["main/scale"][0], 1024);
   EXPECT_EQ(run["main/calibrated"][0], 0);
@@ -294,7 +296,9 @@ TEST(Calibration, ZeroGradientsSayNothing) {
 }
 
 TEST(Calibration, EveryMicroBatchIsWatched) {
-  PassRun run(linearStep("optimizer = #train.optimizer<sgd>, scaler = #train.scaler<calibrate, steps = 1, headroom = 1.0>, accumulate = 3 : i64"), kPasses);
+  PassRun run(linearStep("optimizer = #train.optimizer<sgd>, scaler = #train.scaler<calibrate, steps = 1, headroom = "
+                         "1.0>, accumulate = 3 : i64"),
+              kPasses);
   for (double x : {1.0, 100.0, 2.0}) {
     EXPECT_EQ(run["main/scale"][0], 1024) << "constant within a window";
     run.step({x, -x});

@@ -29,8 +29,7 @@ std::string product(const std::string &factor, const std::string &attributes) {
 }
 
 // The update is lr = 2^-12, which is half an f16 ULP of w = 1. The sum rounds to even, which is 1 again.
-const std::string kTinyUpdate =
-    "optimizer = #train.optimizer<sgd, lr = 2.44140625e-4>, scaler = #train.scaler<none>";
+const std::string kTinyUpdate = "optimizer = #train.optimizer<sgd, lr = 2.44140625e-4>, scaler = #train.scaler<none>";
 
 TEST(MasterWeights, TinyUpdateIsLostWithoutMasters) {
   PassRun run(product("1.0", kTinyUpdate), passes("O3"));

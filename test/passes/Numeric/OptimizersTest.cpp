@@ -16,9 +16,7 @@ constexpr int kSteps = 10;
 using Reference = std::function<void(double &w, double g, double (&state)[2], int t)>;
 
 /// Returns gradients that change sign and size, element by element.
-double gradient(int t, int element) {
-  return element == 0 ? 0.7 * std::cos(1.3 * t) + 0.1 : 1e-3 * (t % 3 - 1.2);
-}
+double gradient(int t, int element) { return element == 0 ? 0.7 * std::cos(1.3 * t) + 0.1 : 1e-3 * (t % 3 - 1.2); }
 
 /// Checks that ten steps in fp32 stay within (roundings per step) * steps * 2^-24 of the largest intermediate value,
 /// which here is the parameter.
@@ -37,12 +35,12 @@ void check(const std::string &optimizer, const Reference &reference, int roundin
 }
 
 TEST(Sgd, Plain) {
-  check("#train.optimizer<sgd, lr = 0.1>", [](double &w, double g, double(&)[2], int) { w -= 0.1 * g; });
+  check("#train.optimizer<sgd, lr = 0.1>", [](double &w, double g, double (&)[2], int) { w -= 0.1 * g; });
 }
 
 TEST(Sgd, MomentumAndDecay) {
   check("#train.optimizer<sgd, lr = 0.1, momentum = 0.9, weight_decay = 0.01>",
-        [](double &w, double g, double(&s)[2], int t) {
+        [](double &w, double g, double (&s)[2], int t) {
           g += 0.01 * w;
           s[0] = t == 1 ? g : 0.9 * s[0] + g;
           w -= 0.1 * s[0];
@@ -51,7 +49,7 @@ TEST(Sgd, MomentumAndDecay) {
 
 TEST(Sgd, Dampening) {
   check("#train.optimizer<sgd, lr = 0.1, momentum = 0.9, dampening = 0.5>",
-        [](double &w, double g, double(&s)[2], int t) {
+        [](double &w, double g, double (&s)[2], int t) {
           s[0] = t == 1 ? g : 0.9 * s[0] + 0.5 * g;
           w -= 0.1 * s[0];
         });
@@ -59,7 +57,7 @@ TEST(Sgd, Dampening) {
 
 TEST(Sgd, Nesterov) {
   check("#train.optimizer<sgd, lr = 0.1, momentum = 0.9, nesterov = 1>",
-        [](double &w, double g, double(&s)[2], int t) {
+        [](double &w, double g, double (&s)[2], int t) {
           s[0] = t == 1 ? g : 0.9 * s[0] + g;
           w -= 0.1 * (g + 0.9 * s[0]);
         });
@@ -73,35 +71,35 @@ void adamStep(double &w, double g, double (&s)[2], int t, double lr, double beta
 
 TEST(Adam, Defaults) {
   check("#train.optimizer<adam>",
-        [](double &w, double g, double(&s)[2], int t) { adamStep(w, g, s, t, 1e-3, 0.9, 0.999, 1e-8); });
+        [](double &w, double g, double (&s)[2], int t) { adamStep(w, g, s, t, 1e-3, 0.9, 0.999, 1e-8); });
 }
 
 TEST(Adam, LargeStepsWithL2) {
-  check(
-      "#train.optimizer<adam, lr = 0.1, beta1 = 0.5, beta2 = 0.9, eps = 1.0e-3, weight_decay = 0.1>",
-      [](double &w, double g, double(&s)[2], int t) { adamStep(w, g + 0.1 * w, s, t, 0.1, 0.5, 0.9, 1e-3); });
+  check("#train.optimizer<adam, lr = 0.1, beta1 = 0.5, beta2 = 0.9, eps = 1.0e-3, weight_decay = 0.1>",
+        [](double &w, double g, double (&s)[2], int t) { adamStep(w, g + 0.1 * w, s, t, 0.1, 0.5, 0.9, 1e-3); });
 }
 
 TEST(AdamW, DecoupledDecay) {
-  check("#train.optimizer<adamw, lr = 0.1, weight_decay = 0.1>", [](double &w, double g, double(&s)[2], int t) {
+  check("#train.optimizer<adamw, lr = 0.1, weight_decay = 0.1>", [](double &w, double g, double (&s)[2], int t) {
     w *= 1 - 0.1 * 0.1;
     adamStep(w, g, s, t, 0.1, 0.9, 0.999, 1e-8);
   });
 }
 
 TEST(Adagrad, Defaults) {
-  check("#train.optimizer<adagrad>", [](double &w, double g, double(&s)[2], int) {
+  check("#train.optimizer<adagrad>", [](double &w, double g, double (&s)[2], int) {
     s[0] += g * g;
     w -= 1e-2 * g / (std::sqrt(s[0]) + 1e-10);
   });
 }
 
 TEST(Adagrad, LargeStepsWithL2) {
-  check("#train.optimizer<adagrad, lr = 0.5, eps = 1.0e-3, weight_decay = 0.1>", [](double &w, double g, double(&s)[2], int) {
-    g += 0.1 * w;
-    s[0] += g * g;
-    w -= 0.5 * g / (std::sqrt(s[0]) + 1e-3);
-  });
+  check("#train.optimizer<adagrad, lr = 0.5, eps = 1.0e-3, weight_decay = 0.1>",
+        [](double &w, double g, double (&s)[2], int) {
+          g += 0.1 * w;
+          s[0] += g * g;
+          w -= 0.5 * g / (std::sqrt(s[0]) + 1e-3);
+        });
 }
 
 TEST(Optimizers, LearningRateIsReadFromTheDevice) {

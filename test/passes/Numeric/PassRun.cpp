@@ -2,15 +2,15 @@
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Train/IR/Train.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "passes/Autodiff/Passes.h"
 #include "passes/Optimizers/Passes.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Simplify/Passes.h"
 #include "passes/Training/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;

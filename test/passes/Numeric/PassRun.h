@@ -11,8 +11,7 @@ namespace mpc::test {
 /// Runs a module in MLIR text that a pass pipeline has lowered.
 class PassRun {
 public:
-  /// `passes` is the textual pipeline inside the module. Fails the test when something does not parse or
-  /// verify.
+  /// `passes` is the textual pipeline inside the module. Fails the test when something does not parse or verify.
   PassRun(llvm::StringRef ir, llvm::StringRef passes, EvalMode mode = EvalMode::Rounded);
 
   /// Runs @main on one f32 input, which has the type of its first argument; returns the loss.

@@ -1,6 +1,6 @@
 //===- SampleLossTest.cpp - sums of sample losses against the loss of the batch -----------------===//
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "test/passes/Numeric/PassRun.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -9,7 +9,8 @@ using namespace mpc::test;
 
 namespace {
 
-/// Returns a network that multiplies its input by a parameter of ones, which gives %z; `body` computes its outputs from %z.
+/// Returns a network that multiplies its input by a parameter of ones, which gives %z; `body` computes its
+/// outputs from %z.
 std::string forward(const std::string &zType, const std::string &labelsType, const std::string &body,
                     const std::string &resultType, const std::string &name) {
   return "train.variable @w parameter : tensor<1xf32> = #train.fill<1.0>\n"
@@ -56,13 +57,13 @@ TEST(SampleLoss, AttachedForms) {
 }
 
 TEST(SampleLoss, DenseLabels) {
-  check(forward("tensor<2x3x5xf32>", "tensor<2x5xi64>", "return %z : tensor<2x3x5xf32>", "tensor<2x3x5xf32>",
-                "z"),
+  check(forward("tensor<2x3x5xf32>", "tensor<2x5xi64>", "return %z : tensor<2x3x5xf32>", "tensor<2x3x5xf32>", "z"),
         "loss=softmax_cross_entropy:z:y", {0, 2, 1});
 }
 
 TEST(SampleLoss, Options) {
-  std::string tokens = forward("tensor<2x3x4xf32>", "tensor<2x3xi64>", "return %z : tensor<2x3x4xf32>", "tensor<2x3x4xf32>", "z");
+  std::string tokens =
+      forward("tensor<2x3x4xf32>", "tensor<2x3xi64>", "return %z : tensor<2x3x4xf32>", "tensor<2x3x4xf32>", "z");
   std::vector<double> labels = {0, 3, -100, 1, 2};
   check(tokens, "loss=softmax_cross_entropy:z:y", labels);
   check(tokens, "loss=softmax_cross_entropy:z:y,weight=1/2/0.5/3", labels);

@@ -1,6 +1,5 @@
 // This is libcuda.so.1 for machines without a GPU. It has the functions of the driver that the runtime uses,
-// implemented on FakeGpu; kernels run on the emulator. README.md explains the environment variables
-// MPC_FAKE_CUDA_*.
+// implemented on FakeGpu; kernels run on the emulator. README.md explains the environment variables MPC_FAKE_CUDA_*.
 
 #include "FakeGpu.h"
 #include "mpc/emulator.h"
@@ -23,24 +22,22 @@ const char *setting(const char *name, const char *standard) {
   const char *value = std::getenv((std::string("MPC_FAKE_CUDA_") + name).c_str());
   return value ? value : standard;
 }
-long number(const char *name, long standard) {
-  return std::atol(setting(name, std::to_string(standard).c_str()));
-}
+long number(const char *name, long standard) { return std::atol(setting(name, std::to_string(standard).c_str())); }
 /// Returns whether `MPC_FAKE_CUDA_FAIL` asks for this fault.
 bool fails(const char *fault) { return std::strcmp(setting("FAIL", ""), fault) == 0; }
 
 struct Error {
   Result result;
   const char *name, *text;
-} const errors[] = {{2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
-                    {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
-                    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
-                    {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
-                    {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
-                    {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
-                     "the provided PTX was compiled with an unsupported toolchain."},
-                    {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
-                    {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"}};
+} const errors[] = {
+    {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
+    {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"}};
 
 struct Module {
   std::string image;
@@ -79,8 +76,7 @@ struct Driver {
     if (const char *path = setting("CALLS", ""); *path)
       for (std::ofstream file(path); const auto &[name, count] : calls)
         file << name << " " << count << "\n";
-    if (!streams.empty() || !events.empty() || !modules.empty() || !graphs.empty() || !executables.empty() ||
-        retained)
+    if (!streams.empty() || !events.empty() || !modules.empty() || !graphs.empty() || !executables.empty() || retained)
       misuse("at exit there are %zu streams, %zu events, %zu modules, %zu graphs, %zu executable graphs, the "
              "context %d times",
              streams.size(), events.size(), modules.size(), graphs.size(), executables.size(), retained);
@@ -92,8 +88,7 @@ struct Driver {
       return;
     const char *path = setting("EMULATOR", "");
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-    auto entry = library ? reinterpret_cast<const mpc_emulator *(*)()>(dlsym(library, "mpc_emulator_plugin"))
-                         : nullptr;
+    auto entry = library ? reinterpret_cast<const mpc_emulator *(*)()>(dlsym(library, "mpc_emulator_plugin")) : nullptr;
     if (!entry)
       misuse("MPC_FAKE_CUDA_EMULATOR: %s", dlerror());
     plugin = entry();
@@ -117,8 +112,8 @@ Result enter(const char *call) {
   ++driver.calls[call];
   return !current ? 201 : driver.sticky;
 }
-#define ENTER                                                                                                \
-  if (Result failed = enter(__func__))                                                                       \
+#define ENTER                                                                                                          \
+  if (Result failed = enter(__func__))                                                                                 \
   return failed
 
 template <typename Object, typename Handle>
@@ -150,8 +145,7 @@ uint64_t sumOf(const void *bytes, size_t count) {
   return sum;
 }
 
-void copy(const char *name, uint64_t to, uint64_t from, size_t count, bool toHost, bool fromHost,
-          StreamHandle handle) {
+void copy(const char *name, uint64_t to, uint64_t from, size_t count, bool toHost, bool fromHost, StreamHandle handle) {
   Stream &stream = streamOf(handle);
   if (stream.capture)
     misuse("%s while its stream is captured", name);
@@ -180,10 +174,10 @@ void runKernel(const Function &function, const uint32_t (&grid)[3], const std::v
   }
   std::vector<mpc_emu_buffer> buffers;
   for (uint64_t argument : arguments)
-    buffers.push_back({reinterpret_cast<void *>(argument),
-                       driver.gpu.endOf(argument, 1, false, "a kernel") - argument, true});
-  if (driver.plugin->launch(driver.emulator, function.name.c_str(), grid, buffers.data(),
-                            uint32_t(buffers.size()), "fake driver"))
+    buffers.push_back(
+        {reinterpret_cast<void *>(argument), driver.gpu.endOf(argument, 1, false, "a kernel") - argument, true});
+  if (driver.plugin->launch(driver.emulator, function.name.c_str(), grid, buffers.data(), uint32_t(buffers.size()),
+                            "fake driver"))
     misuse("the emulator: %s: %s", driver.plugin->error(0), driver.plugin->error(1));
 }
 
@@ -193,8 +187,8 @@ constexpr uint64_t kMapMagic = 0x70616d726f736e65;
 /// Writes a map as the emulator's descriptions do (mpc/emulator.h), without the number of the buffer. Returns
 /// an error for what the driver refuses (see the parameters of cuTensorMapEncodeTiled and ...Im2col).
 Result encodeMap(TensorMapBytes *map, int type, unsigned rank, void *address, const uint64_t *sizes,
-                 const uint64_t *strides, const unsigned *box, unsigned boxes, const unsigned *steps,
-                 int swizzle, unsigned pixels, const int *lower, const int *upper) {
+                 const uint64_t *strides, const unsigned *box, unsigned boxes, const unsigned *steps, int swizzle,
+                 unsigned pixels, const int *lower, const int *upper) {
   constexpr int bytesOf[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
   if (uint64_t(map) % 64 || uint64_t(address) % 16 || rank < (pixels ? 3 : 1) || rank > 5 || type > kMapBF16)
     return 1;
@@ -212,8 +206,7 @@ Result encodeMap(TensorMapBytes *map, int type, unsigned rank, void *address, co
               list(strides, rank - 1, uint64_t(16), uint64_t(1) << 40, 16) && list(box, boxes, 1u, 256u, 1) &&
               list(steps, rank, 1u, 8u, 1);
   if (pixels)
-    good = good && pixels <= 1024 && list(lower, rank - 2, -32768, 32767, 1) &&
-           list(upper, rank - 2, -32768, 32767, 1);
+    good = good && pixels <= 1024 && list(lower, rank - 2, -32768, 32767, 1) && list(upper, rank - 2, -32768, 32767, 1);
   unsigned row = box[0] * unsigned(bytesOf[type]);
   if (!good || row % 16 || (swizzle && row > (16u << swizzle)))
     return 1;
@@ -237,8 +230,8 @@ void checkMap(const Function &function, const std::string &wanted, const void *p
   size_t rest = 0;
   size_t buffer = std::stoul(wanted, &rest);
   if (buffer >= arguments.size() || arguments[buffer] != address || wanted.substr(rest + 1) != text)
-    misuse("kernel %s gets the tensor map '%s' of another tensor than its '%s'", function.name.c_str(),
-           text.c_str(), wanted.c_str());
+    misuse("kernel %s gets the tensor map '%s' of another tensor than its '%s'", function.name.c_str(), text.c_str(),
+           wanted.c_str());
 }
 
 } // namespace
@@ -270,12 +263,8 @@ EXPORT cuGetErrorString(Result result, const char **text) {
 
 EXPORT cuDeviceGetCount(int *count) { return *count = 1, kSuccess; }
 EXPORT cuDeviceGet(int *device, int) { return *device = 0, kSuccess; }
-EXPORT cuDeviceGetName(char *name, int bytes, int) {
-  return std::snprintf(name, size_t(bytes), "Fake GPU"), kSuccess;
-}
-EXPORT cuDeviceTotalMem_v2(size_t *bytes, int) {
-  return *bytes = size_t(number("MEMORY", 1 << 30)), kSuccess;
-}
+EXPORT cuDeviceGetName(char *name, int bytes, int) { return std::snprintf(name, size_t(bytes), "Fake GPU"), kSuccess; }
+EXPORT cuDeviceTotalMem_v2(size_t *bytes, int) { return *bytes = size_t(number("MEMORY", 1 << 30)), kSuccess; }
 EXPORT cuDeviceGetAttribute(int *value, int attribute, int) {
   int compute = int(number("COMPUTE", 80));
   *value = attribute == kComputeMajor             ? compute / 10
@@ -406,8 +395,7 @@ EXPORT cuEventElapsedTime(float *milliseconds, EventHandle startHandle, EventHan
 
 //===-- Modules and kernels --------------------------------------------------------------------===//
 
-EXPORT cuModuleLoadDataEx(ModuleHandle *handle, const void *image, unsigned count, int *options,
-                          void **values) {
+EXPORT cuModuleLoadDataEx(ModuleHandle *handle, const void *image, unsigned count, int *options, void **values) {
   ENTER;
   auto *bytes = static_cast<const char *>(image);
   auto say = [&](const char *text) {
@@ -431,8 +419,7 @@ EXPORT cuModuleLoadDataEx(ModuleHandle *handle, const void *image, unsigned coun
     std::memcpy(&sections, bytes + 60, 2);
     if (machine != 190 || fails("cubin")) // EM_CUDA
       return 200;
-    return create(driver.modules, handle,
-                  new Module{std::string(bytes, table + uint64_t(size) * sections), false});
+    return create(driver.modules, handle, new Module{std::string(bytes, table + uint64_t(size) * sections), false});
   }
   std::string ptx = bytes; // ends at its NUL
   size_t version = ptx.find(".version "), target = ptx.find(".target sm_");
@@ -444,8 +431,7 @@ EXPORT cuModuleLoadDataEx(ModuleHandle *handle, const void *image, unsigned coun
     return 218;
   }
   // PTX 7.0 came with CUDA 11.0 and PTX 8.0 with CUDA 12.0.
-  if (major >= 7 &&
-      (major + 4) * 1000 + minor * 10 > number("VERSION", 13000))
+  if (major >= 7 && (major + 4) * 1000 + minor * 10 > number("VERSION", 13000))
     return kUnsupportedPtxVersion;
   char *end = nullptr;
   long compute = std::strtol(ptx.c_str() + target + 11, &end, 10), own = number("COMPUTE", 80);
@@ -453,9 +439,7 @@ EXPORT cuModuleLoadDataEx(ModuleHandle *handle, const void *image, unsigned coun
     misuse("PTX for sm_%ld%s on a GPU of compute capability %ld", compute, *end == 'a' ? "a" : "", own);
   return create(driver.modules, handle, new Module{std::move(ptx), true});
 }
-EXPORT cuModuleUnload(ModuleHandle module) {
-  return destroy(driver.modules, module, "module"), driver.sticky;
-}
+EXPORT cuModuleUnload(ModuleHandle module) { return destroy(driver.modules, module, "module"), driver.sticky; }
 
 EXPORT cuModuleGetFunction(FunctionHandle *function, ModuleHandle handle, const char *name) {
   ENTER;
@@ -491,12 +475,12 @@ EXPORT cuFuncSetAttribute(FunctionHandle function, int attribute, int value) {
   return reinterpret_cast<Function *>(function)->sharedLimit = value, kSuccess;
 }
 EXPORT cuLaunchKernel(FunctionHandle handle, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
-                      unsigned blockY, unsigned blockZ, unsigned shared, StreamHandle stream,
-                      void **parameters, void **) {
+                      unsigned blockY, unsigned blockZ, unsigned shared, StreamHandle stream, void **parameters,
+                      void **) {
   ENTER;
   const Function &function = *reinterpret_cast<Function *>(handle);
-  if (blockX != function.threads || blockY != 1 || blockZ != 1 || gridX * gridY * gridZ == 0 ||
-      gridY > 65535 || gridZ > 65535 || shared > unsigned(function.sharedLimit))
+  if (blockX != function.threads || blockY != 1 || blockZ != 1 || gridX * gridY * gridZ == 0 || gridY > 65535 ||
+      gridZ > 65535 || shared > unsigned(function.sharedLimit))
     misuse("kernel %s is launched with blocks of %u x %u x %u threads and %u bytes of shared memory",
            function.name.c_str(), blockX, blockY, blockZ, shared);
   std::vector<uint64_t> arguments;
@@ -504,8 +488,7 @@ EXPORT cuLaunchKernel(FunctionHandle handle, unsigned gridX, unsigned gridY, uns
   for (uint32_t i = 0; i < function.buffers; ++i) {
     uint64_t argument = *static_cast<uint64_t *>(parameters[i]);
     arguments.push_back(argument);
-    accesses.push_back(
-        {argument, driver.gpu.endOf(argument, 1, false, function.name.c_str()) - argument, true});
+    accesses.push_back({argument, driver.gpu.endOf(argument, 1, false, function.name.c_str()) - argument, true});
   }
   for (size_t i = 0; i < function.maps.size(); ++i)
     checkMap(function, function.maps[i], parameters[function.buffers + i], arguments);
@@ -516,19 +499,17 @@ EXPORT cuLaunchKernel(FunctionHandle handle, unsigned gridX, unsigned gridY, uns
 }
 
 #ifndef MPC_FAKE_WITHOUT_TENSOR_MAPS
-EXPORT cuTensorMapEncodeTiled(TensorMapBytes *map, int type, unsigned rank, void *address,
-                              const uint64_t *sizes, const uint64_t *strides, const unsigned *box,
-                              const unsigned *steps, int, int swizzle, int, int) {
+EXPORT cuTensorMapEncodeTiled(TensorMapBytes *map, int type, unsigned rank, void *address, const uint64_t *sizes,
+                              const uint64_t *strides, const unsigned *box, const unsigned *steps, int, int swizzle,
+                              int, int) {
   ENTER;
   return encodeMap(map, type, rank, address, sizes, strides, box, rank, steps, swizzle, 0, nullptr, nullptr);
 }
-EXPORT cuTensorMapEncodeIm2col(TensorMapBytes *map, int type, unsigned rank, void *address,
-                               const uint64_t *sizes, const uint64_t *strides, const int *lower,
-                               const int *upper, unsigned channels, unsigned pixels, const unsigned *steps,
-                               int, int swizzle, int, int) {
+EXPORT cuTensorMapEncodeIm2col(TensorMapBytes *map, int type, unsigned rank, void *address, const uint64_t *sizes,
+                               const uint64_t *strides, const int *lower, const int *upper, unsigned channels,
+                               unsigned pixels, const unsigned *steps, int, int swizzle, int, int) {
   ENTER;
-  return encodeMap(map, type, rank, address, sizes, strides, &channels, 1, steps, swizzle, pixels, lower,
-                   upper);
+  return encodeMap(map, type, rank, address, sizes, strides, &channels, 1, steps, swizzle, pixels, lower, upper);
 }
 #endif
 

@@ -47,15 +47,15 @@ struct Holder {
 } // namespace
 
 /// Runs the body in another process and checks its exit status and what it printed.
-#define EXPECT_END(body, status, text)                                                                       \
-  EXPECT_EXIT(                                                                                               \
-      {                                                                                                      \
-        {                                                                                                    \
-          Holder s;                                                                                          \
-          body;                                                                                              \
-        }                                                                                                    \
-        std::exit(0);                                                                                        \
-      },                                                                                                     \
+#define EXPECT_END(body, status, text)                                                                                 \
+  EXPECT_EXIT(                                                                                                         \
+      {                                                                                                                \
+        {                                                                                                              \
+          Holder s;                                                                                                    \
+          body;                                                                                                        \
+        }                                                                                                              \
+        std::exit(0);                                                                                                  \
+      },                                                                                                               \
       testing::ExitedWithCode(status), text)
 #define EXPECT_CLEAN(body) EXPECT_END(body, 0, "")
 #define EXPECT_MISUSE(body, text) EXPECT_END(body, 86, text)
@@ -81,8 +81,8 @@ TEST(FakeDriver, TensorMapsAreThoseThatTheAcceleratorTakes) {
   auto encode = [&](Address address, uint64_t stride, unsigned box) {
     uint64_t sizes[] = {64, 2};
     unsigned boxes[] = {box, 2}, steps[] = {1, 1};
-    return cuTensorMapEncodeTiled(&map, kMapF16, 2, reinterpret_cast<void *>(address), sizes, &stride, boxes,
-                                  steps, 0, 3, 0, 0);
+    return cuTensorMapEncodeTiled(&map, kMapF16, 2, reinterpret_cast<void *>(address), sizes, &stride, boxes, steps, 0,
+                                  3, 0, 0);
   };
   EXPECT_EQ(encode(s.device, 128, 64), kSuccess);
   EXPECT_NE(encode(s.device + 8, 128, 64), kSuccess); // not aligned to 16 bytes
@@ -100,8 +100,7 @@ TEST(FakeDriver, EventsOrderStreams) {
     cuMemsetD8Async(s.device, 0, bytes, s.two);
   };
   EXPECT_CLEAN(copies(s, true));
-  EXPECT_MISUSE(copies(s, false),
-                "nothing orders 'cuMemsetD8Async' behind 'cuMemcpyHtoDAsync' of another stream");
+  EXPECT_MISUSE(copies(s, false), "nothing orders 'cuMemsetD8Async' behind 'cuMemcpyHtoDAsync' of another stream");
   // The process may also order two streams by waiting.
   EXPECT_CLEAN(cuMemsetD8Async(s.device, 0, 8, s.one); cuStreamSynchronize(s.one);
                cuMemsetD8Async(s.device, 0, 8, s.two));
@@ -118,10 +117,8 @@ TEST(FakeDriver, Copies) {
   EXPECT_MISUSE(early(s, false), "the process changed its memory before the copy was awaited");
   char unpinned[bytes] = {};
   EXPECT_MISUSE(cuMemcpyHtoDAsync_v2(s.device, unpinned, bytes, s.one), "outside every allocation");
-  EXPECT_MISUSE(cuMemcpyHtoDAsync_v2(s.device, s.pinned, bytes + 1, s.one),
-                "65 bytes outside every allocation");
-  EXPECT_MISUSE(cuMemcpyDtoHAsync_v2(s.pinned, uint64_t(s.pinned), 8, s.one),
-                "pinned memory where it takes device");
+  EXPECT_MISUSE(cuMemcpyHtoDAsync_v2(s.device, s.pinned, bytes + 1, s.one), "65 bytes outside every allocation");
+  EXPECT_MISUSE(cuMemcpyDtoHAsync_v2(s.pinned, uint64_t(s.pinned), 8, s.one), "pinned memory where it takes device");
 }
 
 TEST(FakeDriver, Capture) {
@@ -143,8 +140,7 @@ TEST(FakeDriver, WhatIsHeldIsGivenBackOnce) {
                 cuMemFree_v2(other), "freed that is none, or for the second time");
   EXPECT_MISUSE(cuMemAlloc_v2(&other, 8); cuMemsetD8Async(other, 0, 8, s.one);
                 cuMemFree_v2(other), "freed before 'cuMemsetD8Async' is done");
-  EXPECT_MISUSE(static_cast<char *>(s.pinned)[bytes] = 1,
-                "memory around an allocation of 64 bytes was written");
+  EXPECT_MISUSE(static_cast<char *>(s.pinned)[bytes] = 1, "memory around an allocation of 64 bytes was written");
   EXPECT_MISUSE(cuDevicePrimaryCtxRetain(&s.context, 0), "the context 1 times");
   EventHandle event = nullptr;
   EXPECT_MISUSE(cuEventCreate(&event, kEventUntimed), "1 events");

@@ -33,8 +33,8 @@ uint64_t Gpu::allocate(size_t bytes, bool pinned) {
   size_t all = bytes + kAlignment + 2 * kGuard;
   Allocation allocation{bytes, pinned, std::make_unique<std::byte[]>(all), {}};
   std::memset(allocation.memory.get(), kGuardByte, all);
-  uint64_t address = (reinterpret_cast<uint64_t>(allocation.memory.get()) + kGuard + kAlignment - 1) /
-                     kAlignment * kAlignment;
+  uint64_t address =
+      (reinterpret_cast<uint64_t>(allocation.memory.get()) + kGuard + kAlignment - 1) / kAlignment * kAlignment;
   std::memset(reinterpret_cast<void *>(address), kFreshByte, bytes); // fresh memory may hold anything
   allocations_.emplace(address, std::move(allocation));
   used_ += pinned ? 0 : bytes;
@@ -60,8 +60,7 @@ void Gpu::release(uint64_t address, bool pinned) {
   allocations_.erase(it);
 }
 
-const std::pair<const uint64_t, Gpu::Allocation> &Gpu::find(uint64_t address, size_t bytes,
-                                                            const char *who) const {
+const std::pair<const uint64_t, Gpu::Allocation> &Gpu::find(uint64_t address, size_t bytes, const char *who) const {
   auto it = allocations_.upper_bound(address);
   if (it == allocations_.begin() || (--it, address + bytes > it->first + it->second.bytes))
     misuse("%s: %zu bytes outside every allocation (of unpinned memory, perhaps)", who, bytes);
@@ -71,15 +70,13 @@ const std::pair<const uint64_t, Gpu::Allocation> &Gpu::find(uint64_t address, si
 uint64_t Gpu::endOf(uint64_t address, size_t bytes, bool pinned, const char *who) const {
   const auto &[begin, allocation] = find(address, bytes, who);
   if (allocation.pinned != pinned)
-    misuse("%s: %s memory where it takes %s", who, pinned ? "device" : "pinned",
-           pinned ? "pinned" : "device");
+    misuse("%s: %s memory where it takes %s", who, pinned ? "device" : "pinned", pinned ? "pinned" : "device");
   return begin + allocation.bytes;
 }
 
 //===-- Order ----------------------------------------------------------------------------------===//
 
-void Gpu::enqueue(Stream &stream, std::string name, std::vector<Access> accesses,
-                  std::function<void()> work) {
+void Gpu::enqueue(Stream &stream, std::string name, std::vector<Access> accesses, std::function<void()> work) {
   if (stream.capture) {
     stream.capture->nodes.push_back({std::move(name), std::move(accesses), std::move(work)});
     return;
@@ -89,11 +86,10 @@ void Gpu::enqueue(Stream &stream, std::string name, std::vector<Access> accesses
     auto &past = const_cast<Allocation &>(find(access.begin, access.bytes, name.c_str()).second).past;
     std::erase_if(past, [&](const Past &p) { return p.index <= host_[p.stream]; });
     for (const Past &p : past)
-      if (p.stream != &stream && (p.access.write || access.write) &&
-          p.access.begin < access.begin + access.bytes && access.begin < p.access.begin + p.access.bytes &&
-          p.index > stream.clock[p.stream])
-        misuse("nothing orders '%s' behind '%s' of another stream, which touches the same memory",
-               name.c_str(), p.name.c_str());
+      if (p.stream != &stream && (p.access.write || access.write) && p.access.begin < access.begin + access.bytes &&
+          access.begin < p.access.begin + p.access.bytes && p.index > stream.clock[p.stream])
+        misuse("nothing orders '%s' behind '%s' of another stream, which touches the same memory", name.c_str(),
+               p.name.c_str());
     past.push_back({access, &stream, stream.issued + 1, name});
   }
   stream.clock[&stream] = ++stream.issued;
@@ -106,8 +102,7 @@ void Gpu::record(Event &event, Stream &stream) {
   event.captured = stream.capture;
   enqueue(stream, "event", {}, [&event] {
     event.milliseconds =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
-            .count();
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
   });
   event.stream = &stream;
   event.index = stream.issued;

@@ -20,8 +20,7 @@ std::vector<std::string> mergeableCode() {
     uintptr_t begin = 0, end = 0;
     unsigned long inode = 1;
     char mode[5] = "";
-    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %lu", &begin, &end, mode, &inode) ==
-        4)
+    if (std::sscanf(line.c_str(), "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %lu", &begin, &end, mode, &inode) == 4)
       code = mode[2] == 'x' && inode == 0 && line.find('[') == std::string::npos;
     else if (code && line.rfind("VmFlags:", 0) == 0 && line.find(" nh") == std::string::npos)
       found.push_back(line);

@@ -136,8 +136,7 @@ TEST_P(GenericTest, EveryInstructionSetMatchesReference) {
 std::string caseName(const testing::TestParamInfo<Case> &info) {
   static const char *const ops[] = {"", "Matmul", "ConvForward", "ConvInputGrad", "ConvWeightGrad"};
   static const char *const types[] = {"", "F16", "Bf16", "F32", "F64"};
-  return std::string(std::get<0>(info.param).name) + ops[std::get<1>(info.param)] +
-         types[std::get<2>(info.param)];
+  return std::string(std::get<0>(info.param).name) + ops[std::get<1>(info.param)] + types[std::get<2>(info.param)];
 }
 
 const auto convolutions = testing::Values(MPC_CONV_FORWARD, MPC_CONV_INPUT_GRAD, MPC_CONV_WEIGHT_GRAD);
@@ -145,10 +144,9 @@ const auto ops = testing::Values(MPC_MATMUL, MPC_CONV_FORWARD, MPC_CONV_INPUT_GR
 const auto types = testing::Values(MPC_F16, MPC_BF16, MPC_F32, MPC_F64);
 const auto genericOnly = testing::Values(providers().front());
 
-INSTANTIATE_TEST_SUITE_P(All, LibraryTest, testing::Combine(testing::ValuesIn(providers()), ops, types),
+INSTANTIATE_TEST_SUITE_P(All, LibraryTest, testing::Combine(testing::ValuesIn(providers()), ops, types), caseName);
+INSTANTIATE_TEST_SUITE_P(All, ConvolutionTest, testing::Combine(testing::ValuesIn(providers()), convolutions, types),
                          caseName);
-INSTANTIATE_TEST_SUITE_P(All, ConvolutionTest,
-                         testing::Combine(testing::ValuesIn(providers()), convolutions, types), caseName);
 INSTANTIATE_TEST_SUITE_P(All, GenericTest, testing::Combine(genericOnly, ops, types), caseName);
 
 } // namespace

@@ -40,8 +40,7 @@ const mpc_library *openOneDnn(int threads) {
 
 /// A buffer with guards on both sides, 64-byte aligned inside.
 struct Guarded {
-  explicit Guarded(size_t bytes, unsigned char fill)
-      : bytes(bytes), memory(bytes + 2 * guardBytes + 64, guardByte) {
+  explicit Guarded(size_t bytes, unsigned char fill) : bytes(bytes), memory(bytes + 2 * guardBytes + 64, guardByte) {
     data = memory.data() + guardBytes;
     data += (64 - reinterpret_cast<uintptr_t>(data) % 64) % 64;
     std::memset(data, fill, bytes);
@@ -73,8 +72,7 @@ Problem::Problem(const mpc_library *library, const Desc &desc, uint64_t seed) : 
   if (!primitive)
     throw std::runtime_error(error);
   const Sizes count = sizes(desc);
-  const int64_t counts[] = {count.a, count.b, desc.has_bias ? biasLength(desc) : 0,
-                            desc.has_addend ? count.out : 0};
+  const int64_t counts[] = {count.a, count.b, desc.has_bias ? biasLength(desc) : 0, desc.has_addend ? count.out : 0};
   const int32_t types[] = {desc.type_a, desc.type_b, desc.type_bias, desc.type_out};
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
@@ -102,8 +100,8 @@ void Problem::fill(int operand, double value) {
 void Problem::run(bool inPlace, unsigned char fill) {
   const size_t scratchBytes = library->scratch_bytes(primitive);
   Guarded scratch(scratchBytes, fill), result(out.size(), 0xff);
-  Guarded inputs[4] = {Guarded(operands[0].size(), 0), Guarded(operands[1].size(), 0),
-                       Guarded(operands[2].size(), 0), Guarded(operands[3].size(), 0)};
+  Guarded inputs[4] = {Guarded(operands[0].size(), 0), Guarded(operands[1].size(), 0), Guarded(operands[2].size(), 0),
+                       Guarded(operands[3].size(), 0)};
   std::vector<void *> buffers;
   for (int i = 0; i < 4; ++i) {
     if (operands[i].empty())
@@ -150,8 +148,8 @@ std::string Problem::check() const {
     const double bound =
         (desc.type_a == MPC_F64 ? 2 : 1) * sumError + halfUlp(desc.type_out, std::fabs(want) + sumError);
     if (!(std::fabs(got - want) <= bound))
-      return describe(desc) + ": element " + std::to_string(i) + " is " + std::to_string(got) +
-             ", expected " + std::to_string(want) + " within " + std::to_string(bound);
+      return describe(desc) + ": element " + std::to_string(i) + " is " + std::to_string(got) + ", expected " +
+             std::to_string(want) + " within " + std::to_string(bound);
   }
   return "";
 }

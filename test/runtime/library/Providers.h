@@ -38,8 +38,7 @@ public:
   /// Returns an empty string when every element is within the error bound of the contract, else the first
   /// that is not.
   std::string check() const;
-  /// Returns an empty string when the guards around the scratch and the result, and all inputs, are
-  /// untouched.
+  /// Returns an empty string when the guards around the scratch and the result, and all inputs, are untouched.
   std::string integrity() const { return damage; }
 
 private:

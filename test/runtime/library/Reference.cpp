@@ -84,8 +84,7 @@ void encode(int32_t type, void *data, int64_t index, double value) {
     bits = uint16_t(((1 << (15 - digits)) - 1) << digits);
   else if (value != 0) {
     const int exponent = std::max(std::ilogb(value), 1 - bias);
-    const int fraction =
-        int(std::ldexp(std::fabs(value), digits - exponent)); // with the leading one, if normal
+    const int fraction = int(std::ldexp(std::fabs(value), digits - exponent)); // with the leading one, if normal
     bits = uint16_t(((exponent + bias - 1) << digits) + fraction);
   }
   if (std::signbit(value))
@@ -106,13 +105,10 @@ int64_t product(const int64_t *extents, int count) {
 
 Sizes sizes(const Desc &d) {
   if (d.op == MPC_MATMUL)
-    return {(d.broadcast_a ? 1 : d.batch) * d.m * d.k, (d.broadcast_b ? 1 : d.batch) * d.k * d.n,
-            d.batch * d.m * d.n};
+    return {(d.broadcast_a ? 1 : d.batch) * d.m * d.k, (d.broadcast_b ? 1 : d.batch) * d.k * d.n, d.batch * d.m * d.n};
   const int64_t x = d.N * d.C * product(d.in, d.spatial), y = d.N * d.O * product(d.out, d.spatial);
   const int64_t w = d.O * (d.C / d.groups) * product(d.kernel, d.spatial);
-  return d.op == MPC_CONV_FORWARD      ? Sizes{x, w, y}
-         : d.op == MPC_CONV_INPUT_GRAD ? Sizes{y, w, x}
-                                       : Sizes{x, y, w};
+  return d.op == MPC_CONV_FORWARD ? Sizes{x, w, y} : d.op == MPC_CONV_INPUT_GRAD ? Sizes{y, w, x} : Sizes{x, y, w};
 }
 
 int64_t biasLength(const Desc &d) { return d.op == MPC_MATMUL ? d.n : d.op == MPC_CONV_FORWARD ? d.O : d.C; }
@@ -124,10 +120,8 @@ void multiply(const Desc &d, const std::vector<double> &a, const std::vector<dou
     for (int64_t i = 0; i < d.m; ++i)
       for (int64_t j = 0; j < d.n; ++j)
         for (int64_t k = 0; k < d.k; ++k) {
-          const int64_t atA =
-              (d.broadcast_a ? 0 : batch) * d.m * d.k + (d.transpose_a ? k * d.m + i : i * d.k + k);
-          const int64_t atB =
-              (d.broadcast_b ? 0 : batch) * d.k * d.n + (d.transpose_b ? j * d.k + k : k * d.n + j);
+          const int64_t atA = (d.broadcast_a ? 0 : batch) * d.m * d.k + (d.transpose_a ? k * d.m + i : i * d.k + k);
+          const int64_t atB = (d.broadcast_b ? 0 : batch) * d.k * d.n + (d.transpose_b ? j * d.k + k : k * d.n + j);
           const int64_t at = (batch * d.m + i) * d.n + j;
           const double term = a[size_t(atA)] * b[size_t(atB)];
           e.value[size_t(at)] += term;
@@ -136,9 +130,9 @@ void multiply(const Desc &d, const std::vector<double> &a, const std::vector<dou
         }
 }
 
-/// Calls body(x, w, y) with the element indices of every product x * w that the forward convolution adds to
-/// y.
-template <class Body> void visit(const Desc &d, const Body &body) {
+/// Calls body(x, w, y) with the element indices of every product x * w that the forward convolution adds to y.
+template <class Body>
+void visit(const Desc &d, const Body &body) {
   const int64_t perGroupC = d.C / d.groups, perGroupO = d.O / d.groups;
   const int64_t inPixels = product(d.in, d.spatial), outPixels = product(d.out, d.spatial);
   const int64_t taps = product(d.kernel, d.spatial);
@@ -148,8 +142,7 @@ template <class Body> void visit(const Desc &d, const Body &body) {
         int64_t q = 0, stepIn = 1, restP = p, restT = t;
         bool inside = true;
         for (int i = d.spatial - 1; i >= 0; --i) {
-          const int64_t position =
-              restP % d.out[i] * d.stride[i] + restT % d.kernel[i] * d.dilation[i] - d.pad_low[i];
+          const int64_t position = restP % d.out[i] * d.stride[i] + restT % d.kernel[i] * d.dilation[i] - d.pad_low[i];
           inside = inside && position >= 0 && position < d.in[i];
           q += position * stepIn;
           stepIn *= d.in[i];
@@ -205,8 +198,8 @@ std::string describe(const Desc &d) {
   std::ostringstream s;
   s << ops[d.op] << ' ' << types[d.type_a] << "->" << types[d.type_out];
   if (d.op == MPC_MATMUL)
-    s << " batch " << d.batch << " m " << d.m << " n " << d.n << " k " << d.k << " transpose "
-      << d.transpose_a << d.transpose_b << " broadcast " << d.broadcast_a << d.broadcast_b;
+    s << " batch " << d.batch << " m " << d.m << " n " << d.n << " k " << d.k << " transpose " << d.transpose_a
+      << d.transpose_b << " broadcast " << d.broadcast_a << d.broadcast_b;
   else {
     s << " N " << d.N << " C " << d.C << " O " << d.O << " groups " << d.groups;
     for (int i = 0; i < d.spatial; ++i)

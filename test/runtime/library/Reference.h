@@ -23,8 +23,7 @@ double roundTo(int32_t type, double value);
 double decode(int32_t type, const void *data, int64_t index);
 /// Stores `value`, which must be representable.
 void encode(int32_t type, void *data, int64_t index, double value);
-/// Returns half the distance between neighbours of numbers near `value`, which is what one rounding may
-/// change.
+/// Returns half the distance between neighbours of numbers near `value`, which is what one rounding may change.
 double halfUlp(int32_t type, double value);
 
 /// The numbers of elements of the first operand, the second, and the result.

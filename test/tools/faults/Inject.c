@@ -1,13 +1,15 @@
-/* Makes the n-th call of a kind fail: load it by LD_PRELOAD with MPC_FAULT="KIND:N", where KIND is malloc, mmap, write, fsync or rename.
+/* Makes the n-th call of a kind fail: load it by LD_PRELOAD with MPC_FAULT="KIND:N", where KIND is malloc, mmap, write,
+ * fsync or rename.
  *
- * Counting begins at main, because no program can answer for what the loader and the constructors of libraries need. The call is not made;
- * it returns what a full machine returns: ENOMEM, ENOSPC or EIO. Calls are counted over all threads. When a call has failed, the file
- * MPC_FAULT_MARK is created, so that the caller of the program knows whether n was within the number of its calls. Calls inside libc
- * (a stream's writes, the heap's own mappings) are not seen; a stream's flush counts as a write.
+ * Counting begins at main, because no program can answer for what the loader and the constructors of libraries need.
+ * The call is not made; it returns what a full machine returns: ENOMEM, ENOSPC or EIO. Calls are counted over all
+ * threads. When a call has failed, the file MPC_FAULT_MARK is created, so that the caller of the program knows whether
+ * n was within the number of its calls. Calls inside libc (a stream's writes, the heap's own mappings) are not seen; a
+ * stream's flush counts as a write.
  *
- * MLIR constructs its interfaces in memory from malloc without checking for null (mlir/Support/InterfaceSupport.h), in its library and in
- * code that instantiates its templates. No caller can help that, so direct calls of malloc there are not counted; operator new and LLVM's
- * allocators are.
+ * MLIR constructs its interfaces in memory from malloc without checking for null (mlir/Support/InterfaceSupport.h), in
+ * its library and in code that instantiates its templates. No caller can help that, so direct calls of malloc there are
+ * not counted; operator new and LLVM's allocators are.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -93,8 +95,10 @@ static int begin(int count, char **words, char **environment) {
   return program(count, words, environment);
 }
 /* The start-up code of a program calls this with main. */
-int __libc_start_main(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
-int __libc_start_main(int (*entry)(int, char **, char **), int count, char **words, void (*init)(void), void (*fini)(void), void (*rtld)(void), void *stack) {
+int __libc_start_main(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void),
+                      void *);
+int __libc_start_main(int (*entry)(int, char **, char **), int count, char **words, void (*init)(void),
+                      void (*fini)(void), void (*rtld)(void), void *stack) {
   program = entry;
   return NEXT(__libc_start_main)(begin, count, words, init, fini, rtld, stack);
 }
@@ -104,8 +108,12 @@ void *malloc(size_t bytes) {
 }
 void *calloc(size_t count, size_t bytes) { return fails(kind_malloc, ENOMEM) ? NULL : __libc_calloc(count, bytes); }
 void *realloc(void *old, size_t bytes) { return fails(kind_malloc, ENOMEM) ? NULL : __libc_realloc(old, bytes); }
-void *memalign(size_t alignment, size_t bytes) { return fails(kind_malloc, ENOMEM) ? NULL : __libc_memalign(alignment, bytes); }
-void *aligned_alloc(size_t alignment, size_t bytes) { return fails(kind_malloc, ENOMEM) ? NULL : __libc_memalign(alignment, bytes); }
+void *memalign(size_t alignment, size_t bytes) {
+  return fails(kind_malloc, ENOMEM) ? NULL : __libc_memalign(alignment, bytes);
+}
+void *aligned_alloc(size_t alignment, size_t bytes) {
+  return fails(kind_malloc, ENOMEM) ? NULL : __libc_memalign(alignment, bytes);
+}
 int posix_memalign(void **memory, size_t alignment, size_t bytes) {
   if (fails(kind_malloc, ENOMEM))
     return ENOMEM;
@@ -118,12 +126,22 @@ void *mmap(void *address, size_t bytes, int protection, int flags, int file, off
     return MAP_FAILED;
   return (void *)syscall(SYS_mmap, address, bytes, protection, flags, file, offset);
 }
-void *mmap64(void *address, size_t bytes, int protection, int flags, int file, off_t offset) { return mmap(address, bytes, protection, flags, file, offset); }
+void *mmap64(void *address, size_t bytes, int protection, int flags, int file, off_t offset) {
+  return mmap(address, bytes, protection, flags, file, offset);
+}
 
-ssize_t write(int file, const void *data, size_t bytes) { return fails(kind_write, ENOSPC) ? -1 : NEXT(write)(file, data, bytes); }
-ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset) { return fails(kind_write, ENOSPC) ? -1 : NEXT(pwrite)(file, data, bytes, offset); }
-ssize_t pwrite64(int file, const void *data, size_t bytes, off_t offset) { return fails(kind_write, ENOSPC) ? -1 : NEXT(pwrite64)(file, data, bytes, offset); }
-ssize_t writev(int file, const struct iovec *parts, int count) { return fails(kind_write, ENOSPC) ? -1 : NEXT(writev)(file, parts, count); }
+ssize_t write(int file, const void *data, size_t bytes) {
+  return fails(kind_write, ENOSPC) ? -1 : NEXT(write)(file, data, bytes);
+}
+ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset) {
+  return fails(kind_write, ENOSPC) ? -1 : NEXT(pwrite)(file, data, bytes, offset);
+}
+ssize_t pwrite64(int file, const void *data, size_t bytes, off_t offset) {
+  return fails(kind_write, ENOSPC) ? -1 : NEXT(pwrite64)(file, data, bytes, offset);
+}
+ssize_t writev(int file, const struct iovec *parts, int count) {
+  return fails(kind_write, ENOSPC) ? -1 : NEXT(writev)(file, parts, count);
+}
 int fflush(FILE *stream) { return fails(kind_write, ENOSPC) ? EOF : NEXT(fflush)(stream); }
 int fsync(int file) { return fails(kind_fsync, EIO) ? -1 : NEXT(fsync)(file); }
 int fdatasync(int file) { return fails(kind_fsync, EIO) ? -1 : NEXT(fdatasync)(file); }

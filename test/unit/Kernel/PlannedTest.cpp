@@ -13,13 +13,17 @@ namespace {
 
 /// The parts of a planned module; each is left out in turn.
 struct Parts {
-  std::string plan = "kernel.plan = #kernel.plan<arena_bytes = 192, state_bytes = 64, constant_bytes = 0, temporary_bytes = 128, peak_bytes = 192, saved_bytes = 0>";
-  std::string variable = "{kernel.offset = 0 : i64}", argument = "{kernel.offset = 64 : i64}", result = "{kernel.offset = 128 : i64}", args = "{args = array<i64: 64, 128>}";
+  std::string plan = "kernel.plan = #kernel.plan<arena_bytes = 192, state_bytes = 64, constant_bytes = 0, "
+                     "temporary_bytes = 128, peak_bytes = 192, saved_bytes = 0>";
+  std::string variable = "{kernel.offset = 0 : i64}", argument = "{kernel.offset = 64 : i64}",
+              result = "{kernel.offset = 128 : i64}", args = "{args = array<i64: 64, 128>}";
 
   std::string text() const {
-    return "module attributes {" + plan + "} {\n train.variable @w buffer : tensor<4xf32> = #train.fill<0.5 : f64> " + variable + "\n func.func @f(%x: tensor<4xf32> " + argument +
-           ") -> (tensor<4xf32> " + result + ") {\n %y = kernel.dispatch pointwise \"exp\" (%x) " + args +
-           " : (tensor<4xf32>) -> tensor<4xf32> {\n ^bb0(%a: tensor<4xf32>):\n %e = graph.exp %a : tensor<4xf32>\n kernel.yield %e : tensor<4xf32>\n }\n"
+    return "module attributes {" + plan + "} {\n train.variable @w buffer : tensor<4xf32> = #train.fill<0.5 : f64> " +
+           variable + "\n func.func @f(%x: tensor<4xf32> " + argument + ") -> (tensor<4xf32> " + result +
+           ") {\n %y = kernel.dispatch pointwise \"exp\" (%x) " + args +
+           " : (tensor<4xf32>) -> tensor<4xf32> {\n ^bb0(%a: tensor<4xf32>):\n %e = graph.exp %a : tensor<4xf32>\n "
+           "kernel.yield %e : tensor<4xf32>\n }\n"
            " return %y : tensor<4xf32>\n }\n}\n";
   }
 };

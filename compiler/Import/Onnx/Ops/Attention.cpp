@@ -27,9 +27,9 @@ struct Visibility {
 /// [batch, sequence, heads * width].
 struct Attention {
   Node &n;
-  bool flat;                // the inputs are of rank 3
-  Value q, k, v;            // [B, Hq, S, D], [B, Hk, T, D], [B, Hk, T, Dv]
-  int64_t past = 0;         // the cached keys before those of this call
+  bool flat;        // the inputs are of rank 3
+  Value q, k, v;    // [B, Hq, S, D], [B, Hk, T, D], [B, Hk, T, Dv]
+  int64_t past = 0; // the cached keys before those of this call
   int64_t batch() { return shapeOf(q)[0]; }
   int64_t queries() { return shapeOf(q)[2]; }
   int64_t keys() { return shapeOf(k)[2]; }
@@ -104,8 +104,11 @@ struct Attention {
 
   Visibility visibility() {
     Visibility seen;
-    auto also = [&](Value condition) { seen.allowed = seen.allowed ? n.binary<AndOp>(seen.allowed, condition) : condition; };
-    int64_t left = n.opset >= 25 ? n.intAttribute("left_window_size", -1) : -1, right = n.opset >= 25 ? n.intAttribute("right_window_size", -1) : -1;
+    auto also = [&](Value condition) {
+      seen.allowed = seen.allowed ? n.binary<AndOp>(seen.allowed, condition) : condition;
+    };
+    int64_t left = n.opset >= 25 ? n.intAttribute("left_window_size", -1) : -1,
+            right = n.opset >= 25 ? n.intAttribute("right_window_size", -1) : -1;
     if (n.intAttribute("is_causal", 0) != 0)
       right = 0;
     if (right >= 0)
@@ -204,7 +207,8 @@ struct Attention {
 
   void checkScores(Value scores) {
     if (shapeOf(scores) != ArrayRef<int64_t>{batch(), heads(), queries(), keys()})
-      n.fail("the mask does not broadcast to [" + Twine(batch()) + ", " + Twine(heads()) + ", " + Twine(queries()) + ", " + Twine(keys()) + "]");
+      n.fail("the mask does not broadcast to [" + Twine(batch()) + ", " + Twine(heads()) + ", " + Twine(queries()) +
+             ", " + Twine(keys()) + "]");
   }
 };
 } // namespace
@@ -257,7 +261,8 @@ static void rotaryEmbedding(Node &n) {
   Value turned;
   if (interleaved) {
     Shape single = {shape[0], shape[1], shape[2], half, 1};
-    turned = n.reshape(join({n.reshape(real, single), n.reshape(imaginary, single)}, 4), {shape[0], shape[1], shape[2], width});
+    turned = n.reshape(join({n.reshape(real, single), n.reshape(imaginary, single)}, 4),
+                       {shape[0], shape[1], shape[2], width});
   } else {
     turned = join({real, imaginary}, 3);
   }
@@ -292,7 +297,8 @@ static void tensorScatter(Node &n) {
   }
   if (mode == "circular")
     offset = n.make<ModOp>(ValueRange{offset, n.i64(extent)}).getResult();
-  Value inside = n.binary<AndOp>(n.compare(Predicate::ge, offset, n.i64(0)), n.compare(Predicate::lt, offset, n.i64(count)));
+  Value inside =
+      n.binary<AndOp>(n.compare(Predicate::ge, offset, n.i64(0)), n.compare(Predicate::lt, offset, n.i64(count)));
   // Rows [b * count + offset] of the update are read, where the axis follows the batch.
   Value row = n.add(n.mul(n.iota(type, 0), n.i64(count)), n.select(inside, offset, n.i64(0)));
   Shape permutation = {0, axis}, inverse(rank, 0);

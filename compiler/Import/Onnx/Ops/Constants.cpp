@@ -59,8 +59,7 @@ static void shapeOp(Node &n) {
       *bound = std::clamp<int64_t>(*bound < 0 ? *bound + rank : *bound, 0, rank);
   }
   ArrayRef<int64_t> shape = n.shape(0);
-  n.out(0,
-        HostTensor::vector(n.context, start < end ? shape.slice(start, end - start) : ArrayRef<int64_t>()));
+  n.out(0, HostTensor::vector(n.context, start < end ? shape.slice(start, end - start) : ArrayRef<int64_t>()));
 }
 
 static void size(Node &n) { n.out(0, HostTensor::scalar(n.context, n.type(0).getNumElements())); }
@@ -81,8 +80,7 @@ static void range(Node &n) {
     std::vector<double> values;
     for (int64_t i = 0; i < int64_t(count); ++i)
       values.push_back(start + double(i) * delta);
-    HostTensor t =
-        HostTensor::fromDoubles(RankedTensorType::get(int64_t(values.size()), n.element(0)), values);
+    HostTensor t = HostTensor::fromDoubles(RankedTensorType::get(int64_t(values.size()), n.element(0)), values);
     t.splat = false;
     return n.out(0, std::move(t));
   }

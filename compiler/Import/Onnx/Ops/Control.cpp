@@ -22,7 +22,8 @@ static void ifOp(Node &n) {
   n.adopt(results);
 }
 
-/// Moves what does not depend on the block's arguments before `op`: other nodes may read a constant that was first needed here.
+/// Moves what does not depend on the block's arguments before `op`: other nodes may read a constant that was
+/// first needed here.
 static void moveIndependent(Block &block, Operation *op) {
   llvm::DenseSet<Value> dependent(llvm::from_range, block.getArguments());
   for (Operation &inner : llvm::make_early_inc_range(block))
@@ -56,7 +57,8 @@ static Value reversed(Node &n, Value x) {
   return n.slice(x, starts, shapeOf(x), strides);
 }
 
-/// A Scan becomes a graph.scan: the state variables are carried, the scan inputs and outputs are stacked, and what the body takes from the graph around it is invariant.
+/// A Scan becomes a graph.scan: the state variables are carried, the scan inputs and outputs are stacked, and what the
+/// body takes from the graph around it is invariant.
 static void scanOp(Node &n) {
   auto *body = n.attribute("body", {onnx::AttributeProto::GRAPH});
   if (!body || !body->has_g())
@@ -64,13 +66,17 @@ static void scanOp(Node &n) {
   onnx::GraphProto &graph = *body->mutable_g();
   const int64_t numStacked = n.intAttribute("num_scan_inputs");
   if (numStacked < 1 || numStacked > int64_t(n.numInputs()))
-    n.fail("it has " + Twine(n.numInputs()) + " inputs, of which " + Twine(numStacked) + " are scanned", "give it one scan input or more", "num_scan_inputs");
+    n.fail("it has " + Twine(n.numInputs()) + " inputs, of which " + Twine(numStacked) + " are scanned",
+           "give it one scan input or more", "num_scan_inputs");
   const size_t numCarried = n.numInputs() - size_t(numStacked);
   if (size_t(graph.input_size()) != n.numInputs() || size_t(graph.output_size()) < std::max(numCarried, n.numOutputs()))
-    n.fail("the body has " + Twine(graph.input_size()) + " inputs and " + Twine(graph.output_size()) + " outputs, the node " + Twine(n.numInputs()) + " and " + Twine(n.numOutputs()));
+    n.fail("the body has " + Twine(graph.input_size()) + " inputs and " + Twine(graph.output_size()) +
+           " outputs, the node " + Twine(n.numInputs()) + " and " + Twine(n.numOutputs()));
   const size_t numStacks = size_t(graph.output_size()) - numCarried;
-  Shape inputAxes = oneForEach(n, "scan_input_axes", size_t(numStacked)), inputDirections = oneForEach(n, "scan_input_directions", size_t(numStacked));
-  Shape outputAxes = oneForEach(n, "scan_output_axes", numStacks), outputDirections = oneForEach(n, "scan_output_directions", numStacks);
+  Shape inputAxes = oneForEach(n, "scan_input_axes", size_t(numStacked)),
+        inputDirections = oneForEach(n, "scan_input_directions", size_t(numStacked));
+  Shape outputAxes = oneForEach(n, "scan_output_axes", numStacks),
+        outputDirections = oneForEach(n, "scan_output_directions", numStacks);
   // Where all tensors are read and written from the last element to the first, so are the iterations.
   auto isBackward = [](int64_t direction) { return direction == 1; };
   const bool backward = llvm::all_of(inputDirections, isBackward) && llvm::all_of(outputDirections, isBackward);
@@ -89,7 +95,8 @@ static void scanOp(Node &n) {
     stacked.push_back(isBackward(inputDirections[i]) && !backward ? reversed(n, x) : x);
   }
 
-  // The body is built in a scan without results, whose arguments it reads. Once its results are known, the scan is made anew.
+  // The body is built in a scan without results, whose arguments it reads. Once its results are known, the
+  // scan is made anew.
   auto draft = ScanOp::create(n.b, n.loc, *trips, backward, inits, ValueRange(), stacked, TypeRange());
   SmallVector<Value> yielded;
   {
@@ -111,7 +118,8 @@ static void scanOp(Node &n) {
   }
   draft.getBody().walk([&](Operation *inner) {
     if (drawsNumbers(inner))
-      n.fail("its body draws random numbers, which would be the same in each iteration", "draw them before the Scan, and pass them as a scan input");
+      n.fail("its body draws random numbers, which would be the same in each iteration",
+             "draw them before the Scan, and pass them as a scan input");
   });
   SmallVector<Type> stacks;
   for (auto [i, v] : llvm::enumerate(yielded))
@@ -131,7 +139,8 @@ static void scanOp(Node &n) {
   Block &from = draft.getBlock(), &to = scan.getBlock();
   for (auto [i, each] : llvm::enumerate(outside)) {
     Value v = each;
-    v.replaceUsesWithIf(scan.invariantArguments()[i], [&](OpOperand &use) { return use.getOwner()->getParentOp() == draft; });
+    v.replaceUsesWithIf(scan.invariantArguments()[i],
+                        [&](OpOperand &use) { return use.getOwner()->getParentOp() == draft; });
     llvm::replace(yielded, v, Value(scan.invariantArguments()[i]));
   }
   for (auto [i, argument] : llvm::enumerate(from.getArguments())) {
@@ -161,7 +170,8 @@ static void scanOp(Node &n) {
 OpFamily onnx_import::controlOps() {
   static const OpRow rows[] = {
       {"If", 7, kMaxOpset, 1, kAnyNumber, "", "a condition that is known at compile time", ifOp},
-      {"Scan", 9, kMaxOpset, kAnyNumber, kAnyNumber, "", "no Scan in its body, and no dropout or training batch norm", scanOp},
+      {"Scan", 9, kMaxOpset, kAnyNumber, kAnyNumber, "", "no Scan in its body, and no dropout or training batch norm",
+       scanOp},
   };
   return {"Control", rows};
 }

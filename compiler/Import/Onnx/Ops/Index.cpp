@@ -129,9 +129,8 @@ static void gatherND(Node &n) {
 static Value scatter(Node &n, Value data, Value positions, Value updates, const std::string &reduction) {
   RankedTensorType type = typeOf(data);
   auto spread = [&](Value dy) {
-    return n
-        .make<GatherGradOp>(
-            ValueRange{dy, positions}, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(0); }, type)
+    return n.make<GatherGradOp>(
+                ValueRange{dy, positions}, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(0); }, type)
         .getDx();
   };
   if (reduction == "add")

@@ -20,8 +20,7 @@ static void where(Node &n) { n.out(0, n.select(n.in(0), n.in(1), n.in(2))); }
 
 static void isNaN(Node &n) { n.out(0, n.make<IsNaNOp>(n.floatIn(0)).getY()); }
 static void isInf(Node &n) {
-  bool negative = n.intAttribute("detect_negative", 1) != 0,
-       positive = n.intAttribute("detect_positive", 1) != 0;
+  bool negative = n.intAttribute("detect_negative", 1) != 0, positive = n.intAttribute("detect_positive", 1) != 0;
   double infinity = std::numeric_limits<double>::infinity();
   Value x = n.floatIn(0);
   if (negative && positive)

@@ -23,8 +23,7 @@ static Value hardmaxAlong(Node &n, Value x, int64_t axis) {
   return n.select(hit, n.number(1, x), n.number(0, x));
 }
 
-/// Since opset 13 the op works along one axis; before, over all dimensions from `axis` on, as one row of a
-/// matrix.
+/// Since opset 13 the op works along one axis; before, over all dimensions from `axis` on, as one row of a matrix.
 template <Value (*OpAlong)(Node &, Value, int64_t)>
 static void softmaxLike(Node &n) {
   Value x = n.floatIn(0);

@@ -218,7 +218,8 @@ static void bitCast(Node &n) {
   if (!to)
     n.fail("element type " + onnxTypeName(code) + " is not supported", "", "to");
   if (elementBytes(from) != elementBytes(to))
-    n.fail("the element types have " + Twine(elementBytes(from)) + " and " + Twine(elementBytes(to)) + " bytes", "", "to");
+    n.fail("the element types have " + Twine(elementBytes(from)) + " and " + Twine(elementBytes(to)) + " bytes", "",
+           "to");
   if (to == from)
     return n.forward(0, 0);
   Value x = n.in(0);

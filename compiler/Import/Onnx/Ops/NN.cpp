@@ -75,14 +75,12 @@ struct Window {
 /// end or at the start.
 static void samePads(Window &w, size_t i, int64_t in, bool upper) {
   int64_t count = (in + w.strides[i] - 1) / w.strides[i];
-  int64_t total =
-      std::max<int64_t>((count - 1) * w.strides[i] + (w.kernel[i] - 1) * w.dilations[i] + 1 - in, 0);
+  int64_t total = std::max<int64_t>((count - 1) * w.strides[i] + (w.kernel[i] - 1) * w.dilations[i] + 1 - in, 0);
   w.low[i] = upper ? total / 2 : total - total / 2;
   w.high[i] = total - w.low[i];
 }
 
-/// Reads kernel_shape, strides, dilations, pads and auto_pad. `weights` is the shape of the kernel in the
-/// weights.
+/// Reads kernel_shape, strides, dilations, pads and auto_pad. `weights` is the shape of the kernel in the weights.
 static Window window(Node &n, std::optional<Shape> weights, bool hasDilations, bool transposed = false) {
   int64_t rank = n.rank(0);
   if (rank < 3)
@@ -102,8 +100,7 @@ static Window window(Node &n, std::optional<Shape> weights, bool hasDilations, b
   // Numbers that fit no tensor would overflow the arithmetic below.
   auto check = [&](ArrayRef<int64_t> values, size_t count, int64_t least, StringRef name) {
     if (values.size() != count)
-      n.fail("attribute '" + Twine(name) + "' has " + Twine(values.size()) + " entries, not " + Twine(count),
-             "", name);
+      n.fail("attribute '" + Twine(name) + "' has " + Twine(values.size()) + " entries, not " + Twine(count), "", name);
     for (int64_t v : values)
       if (v < least || v > INT32_MAX)
         n.fail("attribute '" + Twine(name) + "' has the entry " + Twine(v), "", name);
@@ -126,8 +123,7 @@ static Window window(Node &n, std::optional<Shape> weights, bool hasDilations, b
       for (size_t i = 0; i < spatial; ++i)
         samePads(w, i, n.shape(0)[i + 2], autoPad == "SAME_UPPER");
   } else if (autoPad != "VALID") {
-    n.fail("auto_pad '" + printable(autoPad) + "' is not known", "NOTSET, SAME_UPPER, SAME_LOWER or VALID",
-           "auto_pad");
+    n.fail("auto_pad '" + printable(autoPad) + "' is not known", "NOTSET, SAME_UPPER, SAME_LOWER or VALID", "auto_pad");
   }
   return w;
 }
@@ -162,8 +158,7 @@ static Value addBias(Node &n, Value y, size_t input) {
 
 static Shape kernelOf(Node &n) {
   if (n.rank(1) != n.rank(0) || n.rank(0) < 3)
-    n.fail("input and weights need the same rank, 3 at least, not " + Twine(n.rank(0)) + " and " +
-           Twine(n.rank(1)));
+    n.fail("input and weights need the same rank, 3 at least, not " + Twine(n.rank(0)) + " and " + Twine(n.rank(1)));
   return Shape(n.shape(1).drop_front(2));
 }
 
@@ -216,7 +211,8 @@ static void convTranspose(Node &n) {
       // ONNX ConvTranspose: the total padding follows from the output's size; auto_pad splits it.
       int64_t wanted = outputShape ? (*outputShape)[i] : in * w.strides[i];
       if (wanted < 0 || wanted > kMaxElements)
-        n.fail("dimension " + Twine(i + 2) + " of the result would be " + Twine(wanted), "", outputShape ? "output_shape" : "strides");
+        n.fail("dimension " + Twine(i + 2) + " of the result would be " + Twine(wanted), "",
+               outputShape ? "output_shape" : "strides");
       int64_t total = whole + outputPadding[i] - wanted;
       if (same && !outputShape)
         total = std::max<int64_t>(total, 0);

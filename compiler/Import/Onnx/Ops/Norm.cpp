@@ -40,9 +40,7 @@ static void batchNorm(Node &n) {
   };
   if (!training) {
     import.noteKept("BatchNormalization", n.loc);
-    n.out(
-        0,
-        n.make<BatchNormInferenceOp>(ValueRange{x, scale, bias, statistic(3), statistic(4)}, common).getY());
+    n.out(0, n.make<BatchNormInferenceOp>(ValueRange{x, scale, bias, statistic(3), statistic(4)}, common).getY());
     return;
   }
   if (!exported)
@@ -51,7 +49,8 @@ static void batchNorm(Node &n) {
                 n.loc);
   auto op = n.make<BatchNormOp>(ValueRange{x, scale, bias}, common);
   if (typeOf(x).getNumElements() == typeOf(scale).getNumElements() && import.updatesState())
-    import.note("BatchNormalization trains with one value for each channel, whose mean is that value: its result does not depend on its input (a larger --batch gives it more)",
+    import.note("BatchNormalization trains with one value for each channel, whose mean is that value: its result does "
+                "not depend on its input (a larger --batch gives it more)",
                 n.loc);
   n.out(0, op.getY());
   for (size_t i = 0; i < 2; ++i) {
@@ -65,11 +64,14 @@ static void batchNorm(Node &n) {
     Value batch = i == 0 ? op.getMean() : op.getVariance();
     Value old = n.cast(running, compute);
     // A batch without elements has no statistics; torch leaves the running ones alone then.
-    Value next = typeOf(x).getNumElements() == 0 ? old : n.add(n.mul(old, n.number(momentum, old)), n.mul(batch, n.number(1 - momentum, batch)));
+    Value next = typeOf(x).getNumElements() == 0
+                     ? old
+                     : n.add(n.mul(old, n.number(momentum, old)), n.mul(batch, n.number(1 - momentum, batch)));
     next = n.cast(next, elementOf(running));
     if (!variable.empty()) {
       import.assign(variable, next, n.loc);
-      op->setAttr(i == 0 ? train::kRunningMeanAttr : train::kRunningVarianceAttr, FlatSymbolRefAttr::get(n.context, variable));
+      op->setAttr(i == 0 ? train::kRunningMeanAttr : train::kRunningVarianceAttr,
+                  FlatSymbolRefAttr::get(n.context, variable));
     }
     if (wanted)
       n.out(i + 1, next);
@@ -90,7 +92,8 @@ static Shape axesFrom(int64_t first, int64_t rank) {
   return axes;
 }
 
-static LayerNormOp layerNormOver(Node &n, Value x, Value scale, Value bias, ArrayRef<int64_t> axes, double epsilon, NormKind kind) {
+static LayerNormOp layerNormOver(Node &n, Value x, Value scale, Value bias, ArrayRef<int64_t> axes, double epsilon,
+                                 NormKind kind) {
   return n.make<LayerNormOp>(ValueRange{x, scale, bias}, [&](auto &p) {
     p.axes = n.b.getDenseI64ArrayAttr(axes);
     p.epsilon = n.b.getF64FloatAttr(epsilon);
@@ -135,7 +138,8 @@ static void rmsNorm(Node &n) {
 /// for each channel of a group.
 static Value perChannel(Node &n, size_t input, int64_t count, int64_t width, Type compute) {
   if (n.shape(input) != ArrayRef<int64_t>{count})
-    n.fail("input " + Twine(input) + " must have one element for each of " + Twine(count) + (width == 1 ? " channels" : " groups"));
+    n.fail("input " + Twine(input) + " must have one element for each of " + Twine(count) +
+           (width == 1 ? " channels" : " groups"));
   Value v = n.cast(n.floatIn(input), compute);
   return width == 1 ? v : n.reshape(n.broadcast(n.reshape(v, {count, 1}), {count, width}), {count * width});
 }
@@ -157,15 +161,15 @@ static void instanceNorm(Node &n) {
   groupNormOver(n, channels, epsilon, perChannel(n, 1, channels, 1, compute), perChannel(n, 2, channels, 1, compute));
 }
 
-/// GroupNormalization: scale and bias have an element for each group at opset 18, for each channel from 21
-/// on.
+/// GroupNormalization: scale and bias have an element for each group at opset 18, for each channel from 21 on.
 static void groupNorm(Node &n) {
   int64_t rank = n.rank(0), groups = n.intAttribute("num_groups");
   double epsilon = epsilonOf(n);
   n.ignore({"stash_type"});
   if (rank < 2 || groups < 1 || n.shape(0)[1] % groups)
     n.fail("channels do not divide into " + Twine(groups) + " groups", "", "num_groups");
-  int64_t channels = n.shape(0)[1], count = n.opset < 21 ? groups : channels, width = n.opset < 21 ? channels / groups : 1;
+  int64_t channels = n.shape(0)[1], count = n.opset < 21 ? groups : channels,
+          width = n.opset < 21 ? channels / groups : 1;
   Type compute = computeType(elementOf(n.floatIn(0)));
   groupNormOver(n, groups, epsilon, perChannel(n, 1, count, width, compute), perChannel(n, 2, count, width, compute));
 }
@@ -211,7 +215,9 @@ static void mvn(Node &n) {
   Value x = n.floatIn(0);
   Type compute = computeType(elementOf(x));
   Shape axes = n.axes(n.intsAttribute("axes").value_or(Shape{0, 2, 3}), n.rank(0));
-  n.out(0, axes.empty() ? n.sub(x, x) : layerNormOver(n, x, n.number(1, compute), n.number(0, compute), axes, 1e-18, NormKind::layer).getY());
+  n.out(0, axes.empty()
+               ? n.sub(x, x)
+               : layerNormOver(n, x, n.number(1, compute), n.number(0, compute), axes, 1e-18, NormKind::layer).getY());
 }
 
 /// LpNormalization: x / norm along an axis. Where the norm is 0, the result is 0 and has no gradient.
@@ -239,7 +245,8 @@ OpFamily onnx_import::normOps() {
       {"InstanceNormalization", 6, kMaxOpset, 3, 1, "dsb", "", instanceNorm},
       {"GroupNormalization", 18, kMaxOpset, 3, 1, "dsb", "", groupNorm},
       {"LRN", 1, kMaxOpset, 1, 1, "", "", lrn},
-      {"MeanVarianceNormalization", 9, kMaxOpset, 1, 1, "", "divides by sqrt(variance + 1e-18) instead of sqrt(variance) + 1e-9", mvn},
+      {"MeanVarianceNormalization", 9, kMaxOpset, 1, 1, "",
+       "divides by sqrt(variance + 1e-18) instead of sqrt(variance) + 1e-9", mvn},
       {"LpNormalization", 1, kMaxOpset, 1, 1, "", "", lpNorm},
   };
   return {"Norm", rows};

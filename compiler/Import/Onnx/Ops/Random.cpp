@@ -113,7 +113,8 @@ static void multinomial(Node &n) {
 
 static void refuseInForwardRun(Node &n) {
   if (n.import.options.forwardOnly)
-    n.fail("draws random numbers in a forward run", "make the model's inference form: mpc export MODEL --inference -o FILE");
+    n.fail("draws random numbers in a forward run",
+           "make the model's inference form: mpc export MODEL --inference -o FILE");
 }
 
 static Value drop(Node &n, Value x, double ratio, int64_t salt, ArrayRef<int64_t> shared = {}) {
@@ -177,11 +178,13 @@ static void recognisedDropout(Node &n) {
   Value x = n.floatIn(0);
   // Exporters write the batch of their example into the mask's shape.
   Shape mask(n.shape(1));
-  if (import.rebound && !mask.empty() && mask.size() == size_t(n.rank(0)) && mask[0] == import.rebound->first && n.shape(0)[0] == import.rebound->second)
+  if (import.rebound && !mask.empty() && mask.size() == size_t(n.rank(0)) && mask[0] == import.rebound->first &&
+      n.shape(0)[0] == import.rebound->second)
     mask[0] = import.rebound->second;
   auto shape = broadcastShapes(n.shape(0), mask);
   if (!shape)
-    n.fail("the mask's shape does not fit what it drops", import.rebound ? "--batch changed the batch; the mask may hold the old one" : "");
+    n.fail("the mask's shape does not fit what it drops",
+           import.rebound ? "--batch changed the batch; the mask may hold the old one" : "");
   Shape shared;
   bool shares = false;
   for (int64_t d = 0, missing = int64_t(shape->size() - mask.size()); d < int64_t(shape->size()); ++d)
@@ -198,11 +201,22 @@ const OpRow onnx_import::kRecognisedDropout = {"Dropout", 1, kMaxOpset, 2, 1, "=
 
 OpFamily onnx_import::randomOps() {
   static const OpRow rows[] = {
-      {"Dropout", 7, kMaxOpset, {1, 12, 3}, 2, "=d", "constant ratio; one seed for the whole program; random in training only", dropout},
-      {"RandomUniform", 1, kMaxOpset, 0, 1, "", "floats; one seed for the whole program", randomOf<Distribution::uniform>},
-      {"RandomNormal", 1, kMaxOpset, 0, 1, "", "floats; one seed for the whole program", randomOf<Distribution::normal>},
-      {"RandomUniformLike", 1, kMaxOpset, 1, 1, "", "floats; one seed for the whole program", randomLike<Distribution::uniform>},
-      {"RandomNormalLike", 1, kMaxOpset, 1, 1, "", "floats; one seed for the whole program", randomLike<Distribution::normal>},
+      {"Dropout",
+       7,
+       kMaxOpset,
+       {1, 12, 3},
+       2,
+       "=d",
+       "constant ratio; one seed for the whole program; random in training only",
+       dropout},
+      {"RandomUniform", 1, kMaxOpset, 0, 1, "", "floats; one seed for the whole program",
+       randomOf<Distribution::uniform>},
+      {"RandomNormal", 1, kMaxOpset, 0, 1, "", "floats; one seed for the whole program",
+       randomOf<Distribution::normal>},
+      {"RandomUniformLike", 1, kMaxOpset, 1, 1, "", "floats; one seed for the whole program",
+       randomLike<Distribution::uniform>},
+      {"RandomNormalLike", 1, kMaxOpset, 1, 1, "", "floats; one seed for the whole program",
+       randomLike<Distribution::normal>},
       {"Bernoulli", 15, kMaxOpset, 1, 1, "", "one seed for the whole program", bernoulli},
       {"Multinomial", 7, kMaxOpset, 1, 1, "", "at most 4096 classes; one seed for the whole program", multinomial},
   };

@@ -157,7 +157,8 @@ OpFamily onnx_import::reduceOps() {
       {"ArgMax", 1, kMaxOpset, 1, 1, "", "", arg<false>},
       {"ArgMin", 1, kMaxOpset, 1, 1, "", "", arg<true>},
       {"CumSum", 11, kMaxOpset, 2, 1, "", "constant axis, at most 4096 elements along it", cumulative<ReduceSumOp, 0>},
-      {"CumProd", 26, kMaxOpset, 2, 1, "", "constant axis, at most 4096 elements along it", cumulative<ReduceProdOp, 1>},
+      {"CumProd", 26, kMaxOpset, 2, 1, "", "constant axis, at most 4096 elements along it",
+       cumulative<ReduceProdOp, 1>},
   };
   return {"Reduce", rows};
 }

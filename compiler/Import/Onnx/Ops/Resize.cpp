@@ -1,7 +1,7 @@
 //===- Resize.cpp - interpolation -----------------------------------------------------===//
 //
-// ONNX's coordinate modes become one scale and one offset for each dimension: x_original = scale*i + offset
-// (graph.resize).
+// ONNX's coordinate modes become one scale and one offset for each dimension: x_original = scale*i +
+// offset (graph.resize).
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Node.h"
@@ -21,8 +21,7 @@ struct Sampling {
 } // namespace
 
 /// Scale and offset of one dimension (ONNX Resize, coordinate_transformation_mode).
-static std::pair<double, double> coordinate(Node &n, const std::string &mode, double scale, int64_t in,
-                                            int64_t out) {
+static std::pair<double, double> coordinate(Node &n, const std::string &mode, double scale, int64_t in, int64_t out) {
   if (in == out && scale == 1 && mode != "tf_half_pixel_for_nn")
     return {1, 0};
   if (mode == "half_pixel")
@@ -86,8 +85,7 @@ static void resample(Node &n, const Sampling &s) {
   Value y = n.make<ResizeOp>(
                  x,
                  [&](auto &p) {
-                   p.mode =
-                       ResizeModeAttr::get(n.context, nearest ? ResizeMode::nearest : ResizeMode::linear);
+                   p.mode = ResizeModeAttr::get(n.context, nearest ? ResizeMode::nearest : ResizeMode::linear);
                    p.scales = n.b.getDenseF64ArrayAttr(scales);
                    p.offsets = n.b.getDenseF64ArrayAttr(offsets);
                    p.nearest_bias = n.b.getF64FloatAttr(bias);
@@ -108,9 +106,8 @@ static void applyScales(Node &n, Sampling &s, ArrayRef<double> scales, ArrayRef<
   for (auto [axis, scale] : llvm::zip(axes, scales)) {
     double length = std::floor(double(n.shape(0)[axis]) * scale);
     if (!(scale > 0) || !(length >= 1 && length <= double(kMaxElements)))
-      n.fail("scale " + std::to_string(scale) + " is not possible for " + Twine(n.shape(0)[axis]) +
-                 " elements",
-             "", "scales");
+      n.fail("scale " + std::to_string(scale) + " is not possible for " + Twine(n.shape(0)[axis]) + " elements", "",
+             "scales");
     s.scales[axis] = scale;
     s.out[axis] = int64_t(length);
   }
@@ -132,8 +129,7 @@ static Shape allAxes(int64_t rank) {
 static void resize(Node &n) {
   Sampling s;
   s.mode = n.stringAttribute("mode", "nearest");
-  s.coordinates =
-      n.opset >= 11 ? n.stringAttribute("coordinate_transformation_mode", "half_pixel") : "asymmetric";
+  s.coordinates = n.opset >= 11 ? n.stringAttribute("coordinate_transformation_mode", "half_pixel") : "asymmetric";
   s.nearest = n.opset >= 11 ? n.stringAttribute("nearest_mode", "round_prefer_floor") : "floor";
   n.ignore({"cubic_coeff_a", "exclude_outside", "extrapolation_value"}); // these belong to modes that are refused
   if (n.opset >= 18 && n.intAttribute("antialias", 0) != 0)
@@ -164,8 +160,7 @@ static void resize(Node &n) {
   double common = policy == "not_larger" ? INFINITY : 0;
   for (auto [axis, size] : llvm::zip(axes, sizes)) {
     if (size < 1 || size > kMaxElements || n.shape(0)[axis] < 1)
-      n.fail("size " + Twine(size) + " is not possible for " + Twine(n.shape(0)[axis]) + " elements", "",
-             "sizes");
+      n.fail("size " + Twine(size) + " is not possible for " + Twine(n.shape(0)[axis]) + " elements", "", "sizes");
     s.out[axis] = size;
     s.scales[axis] = double(size) / double(n.shape(0)[axis]);
     common = policy == "not_larger" ? std::min(common, s.scales[axis]) : std::max(common, s.scales[axis]);
@@ -176,8 +171,7 @@ static void resize(Node &n) {
       s.out[axis] = int64_t(std::floor(double(n.shape(0)[axis]) * common + 0.5));
     }
   } else if (policy != "stretch") {
-    n.fail("keep_aspect_ratio_policy '" + printable(policy) + "' is not known", "",
-           "keep_aspect_ratio_policy");
+    n.fail("keep_aspect_ratio_policy '" + printable(policy) + "' is not known", "", "keep_aspect_ratio_policy");
   }
   resample(n, s);
 }
@@ -199,8 +193,14 @@ static void upsample(Node &n) {
 
 OpFamily onnx_import::resizeOps() {
   static const OpRow rows[] = {
-      {"Resize", 10, kMaxOpset, {2, 11, 4}, 1, "",
-       "modes nearest and linear, constant scales or sizes, no antialias or tf_crop_and_resize", resize},
+      {"Resize",
+       10,
+       kMaxOpset,
+       {2, 11, 4},
+       1,
+       "",
+       "modes nearest and linear, constant scales or sizes, no antialias or tf_crop_and_resize",
+       resize},
       {"Upsample", 7, 9, {1, 9, 2}, 1, "", "modes nearest and linear", upsample},
   };
   return {"Resize", rows};

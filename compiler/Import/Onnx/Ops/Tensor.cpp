@@ -15,7 +15,8 @@ static void outReshaped(Node &n, ArrayRef<int64_t> shape) {
     n.fail("cannot give " + Twine(n.type(0).getNumElements()) + " elements the shape [" +
                llvm::join(llvm::map_range(shape, [](int64_t d) { return std::to_string(d); }), ", ") + "]",
            n.import.rebound ? "the file fixes the batch " + Twine(n.import.rebound->first).str() +
-                                  " here: leave out --batch, or export with a free one (torch.onnx.export's dynamic_shapes={\"x\": {0: torch.export.Dim(\"batch\")}})"
+                                  " here: leave out --batch, or export with a free one (torch.onnx.export's "
+                                  "dynamic_shapes={\"x\": {0: torch.export.Dim(\"batch\")}})"
                             : "");
   n.out(0, reshaped(n, n.entry(0), shape));
 }
@@ -38,8 +39,7 @@ static void rebindBatch(Node &n, Shape &wanted) {
   };
   auto rebind = [&, before = before, now = now](int64_t &entry) {
     entry = entry / before * now;
-    n.import.note(
-        "Reshape constants hold the exported batch " + std::to_string(before) + " and follow --batch", n.loc);
+    n.import.note("Reshape constants hold the exported batch " + std::to_string(before) + " and follow --batch", n.loc);
   };
   ArrayRef<int64_t> x = n.shape(0);
   bool leads = !x.empty() && x[0] == now;
@@ -68,8 +68,7 @@ static void rebindBatch(Node &n, Shape &wanted) {
   if (__int128(product) * now != __int128(elements) * before)
     return refuse();
   SmallVector<int64_t *> exact, divisible;
-  for (int64_t &d :
-       leads ? MutableArrayRef<int64_t>(wanted).take_front() : MutableArrayRef<int64_t>(wanted)) {
+  for (int64_t &d : leads ? MutableArrayRef<int64_t>(wanted).take_front() : MutableArrayRef<int64_t>(wanted)) {
     if (d == before)
       exact.push_back(&d);
     if (d > 0 && d % before == 0)
@@ -107,8 +106,7 @@ static void reshape(Node &n) {
   int64_t elements = n.type(0).getNumElements();
   if (open >= 0) {
     if (product == 0 || elements % product)
-      n.fail("cannot divide " + Twine(elements) + " elements by " + Twine(product) + " for the entry -1", "",
-             "shape");
+      n.fail("cannot divide " + Twine(elements) + " elements by " + Twine(product) + " for the entry -1", "", "shape");
     wanted[open] = elements / product;
   }
   outReshaped(n, wanted);
@@ -295,8 +293,8 @@ static void slice(Node &n) {
     int64_t axis = n.axis(axes[i], n.rank(0)), extent = n.shape(0)[axis], step = steps[i];
     if (step == 0)
       n.fail("a step is zero", "", "steps");
-    step =
-        std::clamp<int64_t>(step, -kMaxElements, kMaxElements); // a step beyond any extent has the same effect as a larger one
+    step = std::clamp<int64_t>(step, -kMaxElements,
+                               kMaxElements); // a step beyond any extent has the same effect as a larger one
     auto bound = [&](int64_t v, int64_t low, int64_t high) {
       return std::clamp<int64_t>(v < 0 ? (v < -extent ? -extent - 1 : v) + extent : v, low, high);
     };
@@ -356,8 +354,7 @@ static void pad(Node &n) {
     int64_t extent = n.shape(0)[axis];
     if (std::min(low[axis], high[axis]) < -kMaxElements || std::max(low[axis], high[axis]) > kMaxElements ||
         low[axis] + extent + high[axis] < 0)
-      n.fail("pads " + Twine(low[axis]) + " and " + Twine(high[axis]) + " leave nothing of dimension " +
-                 Twine(axis),
+      n.fail("pads " + Twine(low[axis]) + " and " + Twine(high[axis]) + " leave nothing of dimension " + Twine(axis),
              "", "pads");
   }
   if (llvm::all_of(pads, [](int64_t p) { return p == 0; }))

@@ -32,7 +32,9 @@ static std::string moduleOf(StringRef node) {
 }
 
 static bool isFloat(const onnx::TensorProto &tensor) {
-  return llvm::is_contained({onnx::TensorProto::FLOAT, onnx::TensorProto::FLOAT16, onnx::TensorProto::BFLOAT16, onnx::TensorProto::DOUBLE}, tensor.data_type());
+  return llvm::is_contained(
+      {onnx::TensorProto::FLOAT, onnx::TensorProto::FLOAT16, onnx::TensorProto::BFLOAT16, onnx::TensorProto::DOUBLE},
+      tensor.data_type());
 }
 
 static int64_t elementsOf(const onnx::TensorProto &tensor) {
@@ -42,9 +44,10 @@ static int64_t elementsOf(const onnx::TensorProto &tensor) {
   return n;
 }
 
-/// Whether an input has the name that the exporter gives to a value that it computes for an op:
-/// "onnx::MatMul_379".
-static bool isComputed(const onnx::NodeProto &node, StringRef input) { return input.starts_with(("onnx::" + llvm::Twine(node.op_type()) + "_").str()); }
+/// Whether an input has the name that the exporter gives to a value that it computes for an op: "onnx::MatMul_379".
+static bool isComputed(const onnx::NodeProto &node, StringRef input) {
+  return input.starts_with(("onnx::" + llvm::Twine(node.op_type()) + "_").str());
+}
 
 /// In EVAL mode this exporter leaves, for each merged parameter, an Identity of the tensor that it kept, with
 /// the parameter's name. A tensor that a module shares on purpose has one name, or a name that the exporter
@@ -74,14 +77,18 @@ void Restoration::restoreLegacyIdentities() {
 /// name, tells the name of the weight; a module without any tensor is a Linear without a bias.
 void Restoration::restoreLegacyWeight(onnx::NodeProto &node) {
   const std::string module = moduleOf(node.name());
-  const onnx::TensorProto *weight = node.op_type() == "MatMul" && node.input_size() == 2 && isComputed(node, node.input(1)) ? find(node.input(1)) : nullptr;
+  const onnx::TensorProto *weight =
+      node.op_type() == "MatMul" && node.input_size() == 2 && isComputed(node, node.input(1)) ? find(node.input(1))
+                                                                                              : nullptr;
   if (!weight || weight->dims_size() != 2 || node.output_size() != 1)
     return;
   const std::string turned = transposedBytes(*weight);
-  const bool constant = turned.find_first_not_of(turned.empty() ? '\0' : turned[0]) == std::string::npos; // zeros are equal by chance
+  const bool constant =
+      turned.find_first_not_of(turned.empty() ? '\0' : turned[0]) == std::string::npos; // zeros are equal by chance
   for (const auto &[name, other] : tensors)
-    if (!constant && other->dims_size() == 2 && other->dims(0) == weight->dims(1) && other->dims(1) == weight->dims(0) &&
-        other->data_type() == weight->data_type() && !StringRef(name).starts_with("onnx::") && !transposed.count(name) && bytes(*other) == turned) {
+    if (!constant && other->dims_size() == 2 && other->dims(0) == weight->dims(1) &&
+        other->dims(1) == weight->dims(0) && other->data_type() == weight->data_type() &&
+        !StringRef(name).starts_with("onnx::") && !transposed.count(name) && bytes(*other) == turned) {
       (void)transpose(node, 1, name);
       return;
     }
@@ -112,7 +119,9 @@ void Restoration::restoreLegacyChannels(onnx::NodeProto &node) {
     const onnx::TensorProto *tensor = isComputed(node, node.input(input)) ? find(node.input(input)) : nullptr;
     const std::string own = module + (node.op_type() == "Add" ? ".bias" : ".weight");
     if (tensor && isFloat(*tensor) && tensor->dims_size() > 1 && elementsOf(*tensor) == tensor->dims(0) && !find(own) &&
-        (slopes || llvm::any_of(graph.node(), [&](const onnx::NodeProto &norm) { return norm.op_type() == "InstanceNormalization" && moduleOf(norm.name()) == module; })))
+        (slopes || llvm::any_of(graph.node(), [&](const onnx::NodeProto &norm) {
+           return norm.op_type() == "InstanceNormalization" && moduleOf(norm.name()) == module;
+         })))
       (void)reshape(node, input, own);
   }
 }
@@ -130,7 +139,8 @@ void Restoration::loseLegacyComputed(const onnx::NodeProto &node) {
     if (op == "MatMul" && tensor->dims_size() == 2)
       nameless.insert(input);
     else
-      lose("'" + input + "' of " + op + " '" + node.name() + "' was computed at export from parameters or buffers of module '" + moduleOf(node.name()) + "'");
+      lose("'" + input + "' of " + op + " '" + node.name() +
+           "' was computed at export from parameters or buffers of module '" + moduleOf(node.name()) + "'");
   }
 }
 
@@ -141,7 +151,8 @@ Restored Restoration::runWithoutMetadata() {
   const int count = graph.node_size();
   for (int i = 0; i < count; ++i) {
     const onnx::NodeProto &node = graph.node(i);
-    if (node.op_type() == "Conv" && node.input_size() > 1 && isComputed(node, node.input(1)) && find(node.input(1)) && folded++ == 0)
+    if (node.op_type() == "Conv" && node.input_size() > 1 && isComputed(node, node.input(1)) && find(node.input(1)) &&
+        folded++ == 0)
       first = node.input(1); // an unchanged convolution's weight has the module's name
   }
   for (int i = 0; i < count; ++i) { // by the names of their biases, which have been restored
@@ -149,7 +160,8 @@ Restored Restoration::runWithoutMetadata() {
     restoreLegacyChannels(*graph.mutable_node(i));
   }
   if (folded > 0)
-    lose(llvm::Twine(folded) + (folded == 1 ? " batch norm is" : " batch norms are") + " folded into convolutions, the first into '" + first + "'");
+    lose(llvm::Twine(folded) + (folded == 1 ? " batch norm is" : " batch norms are") +
+         " folded into convolutions, the first into '" + first + "'");
   for (int i = 0; i < count; ++i)
     loseLegacyComputed(graph.node(i));
   dropUnread();

@@ -34,8 +34,7 @@ static std::string valueOf(const Entries &entries, const char *key) {
   return it == entries.end() ? "" : it->second;
 }
 
-/// Takes the first string off the text as Python prints it, in either kind of quotes; nullopt when there is
-/// none.
+/// Takes the first string off the text as Python prints it, in either kind of quotes; nullopt when there is none.
 static std::optional<StringRef> takeString(StringRef &text) {
   text = text.drop_until([](char c) { return c == '\'' || c == '"'; });
   if (text.empty())
@@ -67,7 +66,10 @@ Metadata::Metadata(const onnx::ModelProto &model) {
     target = target.take_front(target.find_last_of("'\"") == StringRef::npos ? 0 : target.find_last_of("'\""));
     if (target.empty() || (kind != "PARAMETER" && kind != "BUFFER" && kind != "CONSTANT_TENSOR"))
       continue;
-    Origin origin{kind == "PARAMETER" ? Kind::Parameter : kind == "BUFFER" ? Kind::Buffer : Kind::Constant, target.str()};
+    Origin origin{kind == "PARAMETER" ? Kind::Parameter
+                  : kind == "BUFFER"  ? Kind::Buffer
+                                      : Kind::Constant,
+                  target.str()};
     targets.emplace(origin.target, origin.kind);
     placeholders.emplace(placeholder.str(), std::move(origin));
   }
@@ -107,7 +109,9 @@ std::string Metadata::moduleOf(const onnx::NodeProto &node) {
   return before;
 }
 
-std::string Metadata::rewrites(const onnx::NodeProto &node) { return valueOf(entriesOf(node, 9), "pkg.onnxscript.rewriter.rule_name"); }
+std::string Metadata::rewrites(const onnx::NodeProto &node) {
+  return valueOf(entriesOf(node, 9), "pkg.onnxscript.rewriter.rule_name");
+}
 
 std::optional<Call> Metadata::callOf(const onnx::NodeProto &node) {
   const std::string text = valueOf(entriesOf(node, 9), "pkg.torch.onnx.fx_node");

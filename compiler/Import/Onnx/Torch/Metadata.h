@@ -19,14 +19,16 @@ namespace mpc::onnx_import::torch {
 
 enum class Kind { Parameter, Buffer, Constant };
 
-/// A line of the signature: a placeholder of the traced graph ("p_fc1_weight") and the tensor of the module that it stands for ("fc1.weight").
+/// A line of the signature: a placeholder of the traced graph ("p_fc1_weight") and the tensor of the module that it
+/// stands for ("fc1.weight").
 struct Origin {
   Kind kind;
   std::string target;
 };
 
 /// One call of the traced graph:
-///   %linear : [...] = call_function[target=torch.ops.aten.linear.default](args = (%x, %p_fc1_weight, None), kwargs = {})
+///   %linear : [...] = call_function[target=torch.ops.aten.linear.default](args = (%x, %p_fc1_weight, None), kwargs =
+///   {})
 struct Call {
   std::string name;              // "linear"
   std::string target;            // "linear": the operator without its namespace and overload

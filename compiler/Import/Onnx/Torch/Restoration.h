@@ -1,7 +1,6 @@
 //===- Restoration.h - restores the tensors of one file -----------------------------===//
 //
-// Restore.cpp works with metadata, Legacy.cpp with names, for files of the older exporter, which has no
-// metadata.
+// Restore.cpp works with metadata, Legacy.cpp with names, for files of the older exporter, which has no metadata.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_IMPORT_ONNX_TORCH_RESTORATION_H
@@ -72,8 +71,8 @@ private:
   Restored result;
   std::map<std::string, onnx::TensorProto *> tensors;
   std::set<std::string> inserted, replaced, gone; // gone: parameters whose loss has been reported
-  std::map<std::string, int> callNodes; // the number of nodes that a call has become
-  std::string guessed;                  // a computed tensor that was taken for a parameter's transpose only because of its name
+  std::map<std::string, int> callNodes;           // the number of nodes that a call has become
+  std::string guessed; // a computed tensor that was taken for a parameter's transpose only because of its name
   std::set<std::string> split, biases, transposed, reshaped, nameless;
 };
 

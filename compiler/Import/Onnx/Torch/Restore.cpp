@@ -1,6 +1,6 @@
 #include "compiler/Import/Onnx/Torch/Restoration.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -28,8 +28,8 @@ namespace {
 /// For the nodes of a call: which argument of the call each input of a node is. A call that becomes several
 /// nodes has a row for each node that takes parameters.
 struct Place {
-  StringRef target, op;     // op "" stands for any op
-  std::array<int, 5> args;  // for each input; -1 where it is none of them
+  StringRef target, op;    // op "" stands for any op
+  std::array<int, 5> args; // for each input; -1 where it is none of them
 };
 } // namespace
 
@@ -86,16 +86,20 @@ static std::string argumentAt(const Call &call, const onnx::NodeProto &node, siz
 static bool doesNothing(StringRef call) {
   call = call.rtrim("0123456789");
   call.consume_back("_");
-  return call.starts_with("sym_") || llvm::StringSwitch<bool>(call)
-                                         .Cases({"dropout", "native_dropout", "feature_dropout", "alpha_dropout", "dropout1d", "dropout2d", "dropout3d"}, true)
-                                         .Cases({"to", "_to_copy", "type_as", "clone", "contiguous", "detach", "alias", "lift_fresh_copy"}, true)
-                                         .Default(false);
+  return call.starts_with("sym_") ||
+         llvm::StringSwitch<bool>(call)
+             .Cases({"dropout", "native_dropout", "feature_dropout", "alpha_dropout", "dropout1d", "dropout2d",
+                     "dropout3d"},
+                    true)
+             .Cases({"to", "_to_copy", "type_as", "clone", "contiguous", "detach", "alias", "lift_fresh_copy"}, true)
+             .Default(false);
 }
 
 //===-- Putting back -----------------------------------------------------------------===//
 
-
-static std::vector<int64_t> shapeOf(const onnx::TensorProto &tensor) { return {tensor.dims().begin(), tensor.dims().end()}; }
+static std::vector<int64_t> shapeOf(const onnx::TensorProto &tensor) {
+  return {tensor.dims().begin(), tensor.dims().end()};
+}
 
 static void setElements(onnx::TensorProto &tensor, std::vector<int64_t> shape, std::string raw) {
   onnx::TensorProto fresh;
@@ -126,7 +130,8 @@ bool Restoration::transpose(onnx::NodeProto &node, int input, const std::string 
   int64_t rows = folded->dims(0), columns = folded->dims(1);
   std::string to = transposedBytes(*folded);
   if (onnx::TensorProto *there = find(name)) {
-    if (there->data_type() != folded->data_type() || shapeOf(*there) != std::vector<int64_t>{columns, rows} || bytes(*there) != to)
+    if (there->data_type() != folded->data_type() || shapeOf(*there) != std::vector<int64_t>{columns, rows} ||
+        bytes(*there) != to)
       return false;
   } else {
     onnx::TensorProto &tensor = add(name, onnx::TensorProto());
@@ -155,7 +160,8 @@ bool Restoration::reshape(onnx::NodeProto &node, int input, const std::string &n
     channels *= d;
   }
   if (onnx::TensorProto *there = find(name)) {
-    if (there->data_type() != folded.data_type() || shapeOf(*there) != std::vector<int64_t>{channels} || bytes(*there) != bytes(folded))
+    if (there->data_type() != folded.data_type() || shapeOf(*there) != std::vector<int64_t>{channels} ||
+        bytes(*there) != bytes(folded))
       return false;
   } else {
     onnx::TensorProto &tensor = add(name, folded);
@@ -197,7 +203,8 @@ void Restoration::restoreFolded(onnx::NodeProto &node, const Call &call, int inp
       return;
     if ((call.target == "group_norm" || call.target == "prelu") && reshape(node, input, origin->target))
       return;
-  } else if (alone && (made == "t" || made == "permute" || made == "transpose" || made == "numpy") && transpose(node, input, parameters[0])) {
+  } else if (alone && (made == "t" || made == "permute" || made == "transpose" || made == "numpy") &&
+             transpose(node, input, parameters[0])) {
     guessed = value;
     return;
   }
@@ -225,7 +232,8 @@ void Restoration::restoreInput(onnx::NodeProto &node, const Call &call, int inpu
       return;
     given |= origin->target == name;
     onnx::TensorProto *there = find(origin->target);
-    if (!there || (there->data_type() == tensor->data_type() && shapeOf(*there) == shapeOf(*tensor) && bytes(*there) == bytes(*tensor)))
+    if (!there || (there->data_type() == tensor->data_type() && shapeOf(*there) == shapeOf(*tensor) &&
+                   bytes(*there) == bytes(*tensor)))
       candidates.insert(origin->target);
   };
   for (const std::string &argument : call.args)
@@ -319,7 +327,8 @@ void Restoration::findMissing() {
     if (std::optional<Call> call = Metadata::callOf(node)) {
       made.insert(call->name);
       const std::string module = Metadata::moduleOf(node);
-      for (const std::string &argument : call->args) // where a node of "model.embed_tokens" is given "lm_head.weight", the two are one
+      for (const std::string &argument :
+           call->args) // where a node of "model.embed_tokens" is given "lm_head.weight", the two are one
         if (const Origin *origin = metadata.origin(argument); origin && !module.empty())
           aliases.insert(module + "." + StringRef(origin->target).rsplit('.').second.str());
       calls.push_back(std::move(*call));
@@ -331,7 +340,8 @@ void Restoration::findMissing() {
     const StringRef op = node.op_type();
     if ((op == "MatMul" || op == "Gemm" || op == "Conv") && computed.empty())
       for (const std::string &input : node.input())
-        if (find(input) && !metadata.kindOf(input) && metadata.foldedFrom(input).empty() && find(input)->dims_size() > 1)
+        if (find(input) && !metadata.kindOf(input) && metadata.foldedFrom(input).empty() &&
+            find(input)->dims_size() > 1)
           computed = input;
   });
   std::string dangling;
@@ -340,7 +350,8 @@ void Restoration::findMissing() {
       for (StringRef value : valuesIn(argument)) {
         if (const Origin *origin = metadata.origin(value.str()))
           given.insert(origin->target);
-        else if (value.consume_front("%") && !metadata.isInput(value.str()) && !made.count(value.str()) && !doesNothing(value) && dangling.empty())
+        else if (value.consume_front("%") && !metadata.isInput(value.str()) && !made.count(value.str()) &&
+                 !doesNothing(value) && dangling.empty())
           dangling = value.str();
       }
   for (const auto &[name, kind] : metadata.tensors()) {
@@ -351,7 +362,8 @@ void Restoration::findMissing() {
     if (given.count(name))
       lose("'" + llvm::Twine(name) + "' was merged with an equal tensor, and which of its uses is meant is not known");
     else if (!dangling.empty())
-      lose("'" + llvm::Twine(name) + "' may be gone with '" + dangling + "', which was equal to another node or did nothing");
+      lose("'" + llvm::Twine(name) + "' may be gone with '" + dangling +
+           "', which was equal to another node or did nothing");
     else if (!computed.empty())
       lose("'" + llvm::Twine(name) + "' may have been computed into '" + computed + "'");
     else
@@ -377,7 +389,8 @@ Restored Restoration::run() {
     std::optional<Call> call = Metadata::callOf(node);
     if (!call)
       continue;
-    if (isBatchNorm(*call) && (node.op_type() == "Conv" || node.op_type() == "ConvTranspose" || node.op_type() == "Gemm")) {
+    if (isBatchNorm(*call) &&
+        (node.op_type() == "Conv" || node.op_type() == "ConvTranspose" || node.op_type() == "Gemm")) {
       const Origin *scale = call->args.size() > 1 ? metadata.origin(call->args[1]) : nullptr;
       StringRef module = scale ? StringRef(scale->target) : "";
       module.consume_back(".weight");
@@ -405,13 +418,17 @@ Restored Restoration::run() {
   });
   for (const auto &[name, tensor] : tensors) {
     std::optional<Kind> kind = metadata.kindOf(name);
-    bool fromParameter = llvm::any_of(metadata.foldedFrom(name), [&](const std::string &from) { return metadata.kindOf(from) == Kind::Parameter; });
+    bool fromParameter = llvm::any_of(
+        metadata.foldedFrom(name), [&](const std::string &from) { return metadata.kindOf(from) == Kind::Parameter; });
     StringRef base = name;
     // The exporter names tensors that it computes from literals by a number or by a value of the traced
     // graph. Tensors with other names were added later by somebody else.
-    bool computed = !metadata.foldedFrom(name).empty() || base.starts_with("val_") || values.count(name) || tensor->dims_size() == 0;
+    bool computed = !metadata.foldedFrom(name).empty() || base.starts_with("val_") || values.count(name) ||
+                    tensor->dims_size() == 0;
     if (kind)
-      result.roles[name] = *kind != Kind::Parameter ? Trained::Buffer : metadata.frozen(name) ? Trained::Frozen : Trained::Yes;
+      result.roles[name] = *kind != Kind::Parameter ? Trained::Buffer
+                           : metadata.frozen(name)  ? Trained::Frozen
+                                                    : Trained::Yes;
     else if (computed && !fromParameter)
       result.roles[name] = Trained::Computed;
   }
@@ -420,12 +437,16 @@ Restored Restoration::run() {
 }
 
 void Restoration::noteRestored() {
-  note(split.size(), "a tensor that the exporter had merged with an equal one is a parameter or buffer of its own again",
+  note(split.size(),
+       "a tensor that the exporter had merged with an equal one is a parameter or buffer of its own again",
        " tensors that the exporter had merged with equal ones are parameters and buffers of their own again");
-  note(biases.size(), "a bias that is zero is back, which the exporter had dropped", " biases that are zero are back, which the exporter had dropped");
-  note(transposed.size() + reshaped.size(), "a parameter that was computed into another form at export has its name and shape back",
+  note(biases.size(), "a bias that is zero is back, which the exporter had dropped",
+       " biases that are zero are back, which the exporter had dropped");
+  note(transposed.size() + reshaped.size(),
+       "a parameter that was computed into another form at export has its name and shape back",
        " parameters that were computed into another form at export have their names and shapes back");
-  note(nameless.size(), "a parameter that was transposed at export has lost its name", " parameters that were transposed at export have lost their names");
+  note(nameless.size(), "a parameter that was transposed at export has lost its name",
+       " parameters that were transposed at export have lost their names");
 }
 
 Restored mpc::onnx_import::torch::restore(onnx::ModelProto &model, Bytes bytes) {

@@ -24,14 +24,13 @@ struct Restored {
   bool known = false;                   // whether the file says what the module was
   std::map<std::string, Trained> roles; // the roles of the file's initializers
   std::vector<std::string> notes;       // what was restored
-  std::vector<std::string> lost;        // what could not be restored, each a clause: "batch norm 'bn1' is folded into 'conv1'"
+  std::vector<std::string> lost; // what could not be restored, each a clause: "batch norm 'bn1' is folded into 'conv1'"
 };
 
 /// Returns the elements of a tensor, row-major and little endian, wherever they are stored.
 using Bytes = llvm::function_ref<std::string(const onnx::TensorProto &)>;
 
-/// Restores what the metadata tell or, in files of the older exporter, what the names tell; the rest is in
-/// `lost`.
+/// Restores what the metadata tell or, in files of the older exporter, what the names tell; the rest is in `lost`.
 Restored restore(onnx::ModelProto &, Bytes bytes);
 
 } // namespace mpc::onnx_import::torch

@@ -49,9 +49,8 @@ static Value emit(graph::LeakyReluOp op, unsigned, ArrayRef<Index> index, Elemen
 }
 static Value emit(graph::EluOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   double alpha = op.getAlpha().convertToDouble();
-  return activation(op, index, e, [&](Value x) {
-    return whereNotNegative(e, x, x, e.mul(alpha, e.create<math::ExpM1Op>(x)));
-  });
+  return activation(op, index, e,
+                    [&](Value x) { return whereNotNegative(e, x, x, e.mul(alpha, e.create<math::ExpM1Op>(x))); });
 }
 static Value emit(graph::GeluOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   return activation(op, index, e, [&](Value x) {

@@ -21,10 +21,10 @@ static Operands operandsOf(OpT op, ArrayRef<Index> index, ElementEmitter &e) {
 }
 
 /// Defines an operation whose float result is rounded.
-#define ARITH(OP, METHOD)                                                                                          \
-  static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                           \
-    Operands o = operandsOf(op, index, e);                                                                        \
-    return e.round(e.METHOD(o.a, o.b), o.element);                                                                \
+#define ARITH(OP, METHOD)                                                                                              \
+  static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                                \
+    Operands o = operandsOf(op, index, e);                                                                             \
+    return e.round(e.METHOD(o.a, o.b), o.element);                                                                     \
   }
 ARITH(AddOp, add)
 ARITH(SubOp, sub)
@@ -87,11 +87,12 @@ static Value emit(graph::MaxOp op, unsigned, ArrayRef<Index> index, ElementEmitt
 static Value integerPower(const Operands &o, ElementEmitter &e) {
   Type type = o.a.getType();
   Value zero = e.constantInt(type, 0), one = e.constantInt(type, 1), minusOne = e.constantInt(type, -1);
-  auto squares = e.loop(type.getIntOrFloatBitWidth(), {one, o.a, o.b}, [&](Value, ValueRange carried) -> llvm::SmallVector<Value> {
-    Value result = carried[0], base = carried[1], exponent = carried[2];
-    Value bit = e.isNotZero(e.bitAnd(exponent, one));
-    return {e.select(bit, e.mul(result, base), result), e.mul(base, base), e.shiftRight(exponent, one)};
-  });
+  auto squares =
+      e.loop(type.getIntOrFloatBitWidth(), {one, o.a, o.b}, [&](Value, ValueRange carried) -> llvm::SmallVector<Value> {
+        Value result = carried[0], base = carried[1], exponent = carried[2];
+        Value bit = e.isNotZero(e.bitAnd(exponent, one));
+        return {e.select(bit, e.mul(result, base), result), e.mul(base, base), e.shiftRight(exponent, one)};
+      });
   if (o.isUnsigned)
     return squares[0];
   Value odd = e.isNotZero(e.bitAnd(o.b, one));
@@ -109,7 +110,8 @@ static Value simplePower(Value x, double p, ElementEmitter &e) {
     return e.mul(x, x);
   Value y = x;
   if (p != -1) { // pow gives 0 for -0 and infinity for -infinity, where sqrt gives -0 and NaN
-    Value zero = e.constant(x.getType(), 0), infinity = e.constant(x.getType(), std::numeric_limits<double>::infinity());
+    Value zero = e.constant(x.getType(), 0),
+          infinity = e.constant(x.getType(), std::numeric_limits<double>::infinity());
     Value isInfinite = e.equal(e.abs(x), infinity);
     y = e.select(isInfinite, infinity, e.sqrt(e.add(x, zero)));
   }
@@ -137,10 +139,10 @@ static Value emit(graph::PowOp op, unsigned, ArrayRef<Index> index, ElementEmitt
   return integerPower(o, e);
 }
 
-#define LOGIC(OP, METHOD)                                                                                         \
-  static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                           \
-    Operands o = operandsOf(op, index, e);                                                                        \
-    return e.METHOD(o.a, o.b);                                                                                    \
+#define LOGIC(OP, METHOD)                                                                                              \
+  static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                                \
+    Operands o = operandsOf(op, index, e);                                                                             \
+    return e.METHOD(o.a, o.b);                                                                                         \
   }
 LOGIC(AndOp, bitAnd)
 LOGIC(OrOp, bitOr)
@@ -155,12 +157,24 @@ static Value emit(graph::CompareOp op, unsigned, ArrayRef<Index> index, ElementE
   F f = F::OEQ;
   I i = I::eq;
   switch (op.getPredicate()) {
-  case graph::Predicate::eq: f = F::OEQ, i = I::eq; break;
-  case graph::Predicate::ne: f = F::UNE, i = I::ne; break;
-  case graph::Predicate::lt: f = F::OLT, i = isUnsigned ? I::ult : I::slt; break;
-  case graph::Predicate::le: f = F::OLE, i = isUnsigned ? I::ule : I::sle; break;
-  case graph::Predicate::gt: f = F::OGT, i = isUnsigned ? I::ugt : I::sgt; break;
-  case graph::Predicate::ge: f = F::OGE, i = isUnsigned ? I::uge : I::sge; break;
+  case graph::Predicate::eq:
+    f = F::OEQ, i = I::eq;
+    break;
+  case graph::Predicate::ne:
+    f = F::UNE, i = I::ne;
+    break;
+  case graph::Predicate::lt:
+    f = F::OLT, i = isUnsigned ? I::ult : I::slt;
+    break;
+  case graph::Predicate::le:
+    f = F::OLE, i = isUnsigned ? I::ule : I::sle;
+    break;
+  case graph::Predicate::gt:
+    f = F::OGT, i = isUnsigned ? I::ugt : I::sgt;
+    break;
+  case graph::Predicate::ge:
+    f = F::OGE, i = isUnsigned ? I::uge : I::sge;
+    break;
   }
   return o.isFloat ? e.compare(f, o.a, o.b) : e.compare(i, o.a, o.b);
 }

@@ -57,7 +57,8 @@ static Value emit(graph::CastOp op, unsigned, ArrayRef<Index> index, ElementEmit
   Type type = x.getType(), target = ElementEmitter::registerType(to);
   if (to.isInteger(1)) {
     Value zero = e.constant(type, 0);
-    return isa<FloatType>(from) ? e.compare(arith::CmpFPredicate::UNE, x, zero) : e.compare(arith::CmpIPredicate::ne, x, zero);
+    return isa<FloatType>(from) ? e.compare(arith::CmpFPredicate::UNE, x, zero)
+                                : e.compare(arith::CmpIPredicate::ne, x, zero);
   }
   if (isa<FloatType>(from))
     return floatToInteger(x, to, e);
@@ -73,7 +74,8 @@ static Value emit(graph::CastOp op, unsigned, ArrayRef<Index> index, ElementEmit
 /// Registers hold floats of 16 bits in f32; so the bits are taken from, and put into, a number of the 16-bit
 /// type itself.
 static Value emit(graph::BitcastOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
-  Type from = graph::elementOf(op.getX()), to = graph::elementOf(op.getY()), i32 = e.b.getI32Type(), f32 = e.b.getF32Type();
+  Type from = graph::elementOf(op.getX()), to = graph::elementOf(op.getY()), i32 = e.b.getI32Type(),
+       f32 = e.b.getF32Type();
   Value x = e.operand(op, 0, index);
   if (from == to)
     return x;

@@ -2,16 +2,16 @@
 //
 // A family file defines one overload for each of its ops,
 //   static Value emit(graph::XOp op, unsigned result, ArrayRef<Index> index, ElementEmitter &e);
-// and attaches them with MPC_ATTACH_ELEMENTAL(context, graph::XOp), or with MPC_ATTACH_ELEMENTAL_OF(context, graph::XOp, cost)
-// where an element takes little code.
+// and attaches them with MPC_ATTACH_ELEMENTAL(context, graph::XOp), or with MPC_ATTACH_ELEMENTAL_OF(context,
+// graph::XOp, cost) where an element takes little code.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_ELEMENTAL_OPS_MODELS_H
 #define MPC_LOWERING_ELEMENTAL_OPS_MODELS_H
 #include "dialects/Graph/IR/Shapes.h"
+#include "passes/Lowering/Elemental/ElementEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "passes/Lowering/Elemental/ElementEmitter.h"
 
 namespace mpc {
 
@@ -22,8 +22,10 @@ struct ElementalModel : ElementalOpInterface::ExternalModel<ElementalModel<OpT, 
   }
   ElementCost getElementCost(mlir::Operation *) const { return Cost; }
 };
-#define MPC_ATTACH_ELEMENTAL_OF(context, OP, COST)                                                                 \
-  OP::attachInterface<ElementalModel<OP, static_cast<Value (*)(OP, unsigned, ArrayRef<Index>, ElementEmitter &)>(emit), COST>>(*(context))
+#define MPC_ATTACH_ELEMENTAL_OF(context, OP, COST)                                                                     \
+  OP::attachInterface<                                                                                                 \
+      ElementalModel<OP, static_cast<Value (*)(OP, unsigned, ArrayRef<Index>, ElementEmitter &)>(emit), COST>>(        \
+      *(context))
 #define MPC_ATTACH_ELEMENTAL(context, OP) MPC_ATTACH_ELEMENTAL_OF(context, OP, ElementCost::Long)
 
 // Each family file defines one of these.

@@ -69,12 +69,9 @@ static Values forEach(ArrayRef<int64_t> extents, ArrayRef<Value> init, ElementEm
   return nest(Values(init));
 }
 
-static Value both(ElementEmitter &e, Value a, Value b) {
-  return a && b ? e.both(a, b) : a ? a : b;
-}
+static Value both(ElementEmitter &e, Value a, Value b) { return a && b ? e.both(a, b) : a ? a : b; }
 
-/// Returns i clamped into [0, n). `valid` accumulates whether it was inside, and `never` whether it cannot be
-/// inside.
+/// Returns i clamped into [0, n). `valid` accumulates whether it was inside, and `never` whether it cannot be inside.
 static Index inside(ElementEmitter &e, const Index &i, int64_t n, Value &valid, bool &never) {
   bool no;
   valid = both(e, valid, e.inBounds(i, 0, n, no));
@@ -85,7 +82,8 @@ static Index inside(ElementEmitter &e, const Index &i, int64_t n, Value &valid, 
 //===-- Forward -------------------------------------------------------------------===//
 
 /// The input's index for position k of the window at `index`.
-static IndexVector tap(ElementEmitter &e, const Window &window, ArrayRef<Index> index, ArrayRef<Index> k, Value &valid, bool &never) {
+static IndexVector tap(ElementEmitter &e, const Window &window, ArrayRef<Index> index, ArrayRef<Index> k, Value &valid,
+                       bool &never) {
   IndexVector x(index);
   for (auto [w, position] : llvm::zip_equal(window, k))
     x[w.axis] = inside(e, index[w.axis] * w.stride + position * w.dilation - Index(w.padLow), w.in, valid, never);
@@ -103,7 +101,8 @@ static graph::Shape kernelOf(const Window &window) {
 static Value emit(graph::MaxPoolOp op, unsigned result, ArrayRef<Index> index, ElementEmitter &e) {
   Window window = windowOf(op, op.getX(), op.getY());
   graph::Shape kernel = kernelOf(window);
-  Type element = graph::elementOf(op.getX()), type = ElementEmitter::registerType(element), i1 = e.b.getI1Type(), i16 = e.b.getI16Type();
+  Type element = graph::elementOf(op.getX()), type = ElementEmitter::registerType(element), i1 = e.b.getI1Type(),
+       i16 = e.b.getI16Type();
   Value no = e.constantInt(i1, 0), yes = e.constantInt(i1, 1);
   Values init = {e.constant(type, 0), e.constantInt(i16, 0), no};
   Values best = forEach(kernel, init, e, [&](ArrayRef<Index> k, ArrayRef<Value> carried) -> Values {

@@ -18,7 +18,8 @@ static std::array<Value, 4> philox(std::array<Value, 4> counter, std::array<Valu
   for (int round = 0; round < 10; ++round) {
     auto [high0, low0] = product(m0, counter[0]);
     auto [high1, low1] = product(m1, counter[2]);
-    counter = {e.bitXor(e.bitXor(high1, counter[1]), key[0]), low1, e.bitXor(e.bitXor(high0, counter[3]), key[1]), low0};
+    counter = {e.bitXor(e.bitXor(high1, counter[1]), key[0]), low1, e.bitXor(e.bitXor(high0, counter[3]), key[1]),
+               low0};
     key = {e.add(key[0], e.constantInt(i32, w0)), e.add(key[1], e.constantInt(i32, w1))};
   }
   return counter;
@@ -103,9 +104,7 @@ struct Code {
   Real root(Real a) { return e.sqrt(a); }
   Real fromUnsigned(Word w) { return e.toFloat(f64, w, /*isUnsigned=*/true); }
   Real fromSigned(Word w) { return e.toFloat(f64, w); }
-  Word exponent(Real x) {
-    return sub(e.truncate(i32, e.shiftRight(e.bits(x), 52)), word(1023));
-  }
+  Word exponent(Real x) { return sub(e.truncate(i32, e.shiftRight(e.bits(x), 52)), word(1023)); }
   Real mantissa(Real x) {
     Value digits = e.bitAnd(e.bits(x), (int64_t(1) << 52) - 1);
     return e.bitcast(f64, e.bitOr(digits, int64_t(1023) << 52));
@@ -123,8 +122,7 @@ static Value emit(graph::RandomOp op, unsigned, ArrayRef<Index> index, ElementEm
   if (op.getDistribution() == graph::Distribution::uniform) {
     int64_t digits = element.isF64() ? 32 : element.isF32() ? 24 : element.isF16() ? 11 : 8;
     Value u = drawn.pick(e, {0, 1, 2, 3});
-    // A narrower number is not negative when it is read as a signed one, and vector units can convert signed
-    // numbers.
+    // A narrower number is not negative when it is read as a signed one, and vector units can convert signed numbers.
     if (digits < 32)
       u = e.toFloat(type, e.shiftRight(u, 32 - digits));
     else

@@ -59,7 +59,8 @@ Value mpc::reductionFinish(Operation *op, Value acc, ElementEmitter &e) {
   if (element.isInteger(1))
     return e.isNotZero(acc);
   if (isMean(op)) {
-    int64_t count = graph::typeOf(op->getOperand(0)).getNumElements() / std::max<int64_t>(graph::typeOf(op->getResult(0)).getNumElements(), 1);
+    int64_t count = graph::typeOf(op->getOperand(0)).getNumElements() /
+                    std::max<int64_t>(graph::typeOf(op->getResult(0)).getNumElements(), 1);
     Value n = e.constant(type, std::max<int64_t>(count, 1));
     acc = e.div(acc, n, element.isUnsignedInteger());
     Type result = ElementEmitter::registerType(element);
@@ -69,9 +70,9 @@ Value mpc::reductionFinish(Operation *op, Value acc, ElementEmitter &e) {
   return isa<FloatType>(element) ? e.round(acc, element) : acc;
 }
 
-/// The index of the operand's element: `index` (of the result) along kept dimensions, `reduced` along the
-/// others.
-static IndexVector operandIndex(ArrayRef<Index> index, ArrayRef<int64_t> axes, bool keepdims, ArrayRef<Index> reduced, size_t rank) {
+/// The index of the operand's element: `index` (of the result) along kept dimensions, `reduced` along the others.
+static IndexVector operandIndex(ArrayRef<Index> index, ArrayRef<int64_t> axes, bool keepdims, ArrayRef<Index> reduced,
+                                size_t rank) {
   IndexVector x;
   size_t next = 0, nextReduced = 0;
   for (size_t d = 0; d < rank; ++d) {
@@ -86,8 +87,8 @@ static IndexVector operandIndex(ArrayRef<Index> index, ArrayRef<int64_t> axes, b
 }
 
 /// Emits loops around `body`, one for each extent, that carry `values`.
-static llvm::SmallVector<Value> nest(ArrayRef<int64_t> extents, IndexVector &ivs, ArrayRef<Value> values, ElementEmitter &e,
-                                     llvm::function_ref<llvm::SmallVector<Value>(ValueRange)> body) {
+static llvm::SmallVector<Value> nest(ArrayRef<int64_t> extents, IndexVector &ivs, ArrayRef<Value> values,
+                                     ElementEmitter &e, llvm::function_ref<llvm::SmallVector<Value>(ValueRange)> body) {
   if (ivs.size() == extents.size())
     return body(values);
   return e.loop(extents[ivs.size()], values, [&](Value iv, ValueRange carried) {
@@ -112,8 +113,10 @@ static Value reduceInline(OpT op, ArrayRef<Index> index, ElementEmitter &e) {
   });
   return reductionFinish(op, acc[0], e);
 }
-#define REDUCE(OP)                                                                                                \
-  static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) { return reduceInline(op, index, e); }
+#define REDUCE(OP)                                                                                                     \
+  static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                                \
+    return reduceInline(op, index, e);                                                                                 \
+  }
 REDUCE(ReduceSumOp)
 REDUCE(ReduceMeanOp)
 REDUCE(ReduceMaxOp)
@@ -132,8 +135,7 @@ static Value emit(graph::ArgMaxOp op, unsigned, ArrayRef<Index> index, ElementEm
   auto better = [&](Value x, Value best) -> Value {
     if (isa<FloatType>(x.getType())) {
       using F = arith::CmpFPredicate;
-      // The predicates are unordered, so a NaN beats a number; nothing beats a NaN, except a later NaN with
-      // `last`.
+      // The predicates are unordered, so a NaN beats a number; nothing beats a NaN, except a later NaN with `last`.
       F p = least ? (last ? F::ULE : F::ULT) : (last ? F::UGE : F::UGT);
       Value beats = e.compare(p, x, best);
       Value stays = e.compare(F::UNO, best, best);
@@ -158,6 +160,7 @@ static Value emit(graph::ArgMaxOp op, unsigned, ArrayRef<Index> index, ElementEm
 
 #define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
 void mpc::attachReduceModels(MLIRContext *context) {
-  ATTACH(ReduceSumOp), ATTACH(ReduceMeanOp), ATTACH(ReduceMaxOp), ATTACH(ReduceMinOp), ATTACH(ReduceProdOp), ATTACH(ReduceAnyOp);
+  ATTACH(ReduceSumOp), ATTACH(ReduceMeanOp), ATTACH(ReduceMaxOp), ATTACH(ReduceMinOp), ATTACH(ReduceProdOp),
+      ATTACH(ReduceAnyOp);
   ATTACH(ArgMaxOp);
 }

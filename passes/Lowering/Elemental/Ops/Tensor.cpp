@@ -3,8 +3,8 @@
 // Data movement is arithmetic on indices, so most of these ops emit no code of their own.
 //
 //===----------------------------------------------------------------------===//
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -34,18 +34,22 @@ static Value emit(graph::IotaOp op, unsigned, ArrayRef<Index> index, ElementEmit
   return type == i.getType() ? i : e.truncate(type, i);
 }
 
-static Value emit(graph::BarrierOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) { return e.operand(op, 0, index); }
+static Value emit(graph::BarrierOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  return e.operand(op, 0, index);
+}
 static Value emit(graph::ReshapeOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   ArrayRef<int64_t> from = graph::shapeOf(op.getX()), to = graph::shapeOf(op.getY());
   // Dimensions that both shapes share at the front or at the back keep their index.
   size_t front = 0, back = 0;
   while (front < from.size() && front < to.size() && from[front] == to[front])
     ++front;
-  while (front + back < from.size() && front + back < to.size() && from[from.size() - 1 - back] == to[to.size() - 1 - back])
+  while (front + back < from.size() && front + back < to.size() &&
+         from[from.size() - 1 - back] == to[to.size() - 1 - back])
     ++back;
   IndexVector x(index.take_front(front));
-  llvm::append_range(x, e.delinearize(e.linearize(index.drop_front(front).drop_back(back), to.drop_front(front).drop_back(back)),
-                                      from.drop_front(front).drop_back(back)));
+  llvm::append_range(
+      x, e.delinearize(e.linearize(index.drop_front(front).drop_back(back), to.drop_front(front).drop_back(back)),
+                       from.drop_front(front).drop_back(back)));
   llvm::append_range(x, index.take_back(back));
   return e.operand(op, 0, x);
 }
@@ -154,6 +158,7 @@ static Value emit(graph::GatherOp op, unsigned, ArrayRef<Index> index, ElementEm
 #define ATTACH_SHORT(OP) MPC_ATTACH_ELEMENTAL_OF(context, graph::OP, ElementCost::Short)
 #define ATTACH_FREE(OP) MPC_ATTACH_ELEMENTAL_OF(context, graph::OP, ElementCost::Free)
 void mpc::attachTensorModels(MLIRContext *context) {
-  ATTACH_FREE(ConstantOp), ATTACH(IotaOp), ATTACH_SHORT(ReshapeOp), ATTACH(BarrierOp), ATTACH(TransposeOp), ATTACH_FREE(BroadcastOp);
+  ATTACH_FREE(ConstantOp), ATTACH(IotaOp), ATTACH_SHORT(ReshapeOp), ATTACH(BarrierOp), ATTACH(TransposeOp),
+      ATTACH_FREE(BroadcastOp);
   ATTACH(ConcatOp), ATTACH(SliceOp), ATTACH(PadOp), ATTACH(GatherOp);
 }

@@ -69,8 +69,7 @@ static Value emit(graph::ClipOp op, unsigned, ArrayRef<Index> index, ElementEmit
         x = e.min(x, bound(high));
       return x;
     }
-    // Bounds beyond the integers of this width have no effect; a fractional bound lets the integers inside it
-    // through.
+    // Bounds beyond the integers of this width have no effect; a fractional bound lets the integers inside it through.
     unsigned width = type.getIntOrFloatBitWidth();
     bool isUnsignedType = isUnsigned(op);
     double least = isUnsignedType ? 0.0 : -std::ldexp(1.0, width - 1);
@@ -103,9 +102,9 @@ static Value emit(graph::IsNonFiniteOp op, unsigned, ArrayRef<Index> index, Elem
 }
 
 // The math dialect has these functions, and passes/Lowering/MathApprox gives them code.
-#define MATH(OP, MATHOP)                                                                                          \
-  static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                            \
-    return unary(op, index, e, [&](Value x) -> Value { return e.create<math::MATHOP>(x); });                    \
+#define MATH(OP, MATHOP)                                                                                               \
+  static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                                \
+    return unary(op, index, e, [&](Value x) -> Value { return e.create<math::MATHOP>(x); });                           \
   }
 MATH(FloorOp, FloorOp)
 MATH(CeilOp, CeilOp)

@@ -7,8 +7,9 @@ using namespace mpc;
 
 namespace {
 
-// The runtime tells the user what to compile for where a program has no plan for the GPU. It must name the architecture of the table whose code runs best there: the newest that is not
-// newer than the GPU, where names with an `a` mean exactly that compute capability.
+// The runtime tells the user what to compile for where a program has no plan for the GPU. It must name the architecture
+// of the table whose code runs best there: the newest that is not newer than the GPU, where names with an `a` mean
+// exactly that compute capability.
 TEST(GpuArch, TheRuntimeNamesTheTablesArchitectures) {
   for (int compute = 10; compute <= 200; ++compute) {
     std::string expected;
@@ -21,7 +22,8 @@ TEST(GpuArch, TheRuntimeNamesTheTablesArchitectures) {
 
 // Errors say "sm_80 and later", so what an architecture has, all later ones have.
 TEST(GpuArch, LaterArchitecturesHaveWhatTheFirstHas) {
-  for (bool GpuArch::*fact : {&GpuArch::hasLoadMatrix, &GpuArch::hasMmaF16K8, &GpuArch::hasMmaK16, &GpuArch::hasCopyAsync, &GpuArch::hasFloat8, &GpuArch::hasWgmma}) {
+  for (bool GpuArch::*fact : {&GpuArch::hasLoadMatrix, &GpuArch::hasMmaF16K8, &GpuArch::hasMmaK16,
+                              &GpuArch::hasCopyAsync, &GpuArch::hasFloat8, &GpuArch::hasWgmma}) {
     const GpuArch *first = findGpuArch(firstGpuArchWith(fact));
     ASSERT_TRUE(first);
     for (const GpuArch &arch : gpuArchs())

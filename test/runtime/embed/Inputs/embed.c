@@ -1,6 +1,5 @@
-/* Trains the regressor through the C interface of a library and checks what the interface promises. It is built as C, with the header that
- * mpc wrote and nothing else of mpc.
- * usage: embed FOLDER [--expect=onednn] */
+/* Trains the regressor through the C interface of a library and checks what the interface promises. It is built as C,
+ * with the header that mpc wrote and nothing else of mpc. usage: embed FOLDER [--expect=onednn] */
 #include "regressor.h"
 #include <math.h>
 #include <stdio.h>
@@ -10,12 +9,12 @@
 enum { BATCH = REGRESSOR_BATCH, FEATURES = 8 };
 
 static int failures = 0;
-#define CHECK(condition)                                                                                                           \
-  do {                                                                                                                             \
-    if (!(condition)) {                                                                                                            \
-      printf("line %d: not true: %s (last error: %s)\n", __LINE__, #condition, mpc_error());                                        \
-      ++failures;                                                                                                                  \
-    }                                                                                                                              \
+#define CHECK(condition)                                                                                               \
+  do {                                                                                                                 \
+    if (!(condition)) {                                                                                                \
+      printf("line %d: not true: %s (last error: %s)\n", __LINE__, #condition, mpc_error());                           \
+      ++failures;                                                                                                      \
+    }                                                                                                                  \
   } while (0)
 
 static float x[BATCH * FEATURES], target[BATCH];
@@ -56,13 +55,14 @@ int main(int argc, char **argv) {
   if (!s)
     return 1;
   CHECK(strstr(mpc_info(s), "\"regressor\"") != NULL);
-  /* The oneDNN plugin is beside the library (--bundle), or in the installation that made it; otherwise one note says so. */
+  /* The oneDNN plugin is beside the library (--bundle), or in the installation that made it; otherwise one note says
+   * so. */
   CHECK(argc > 2 ? notes == 0 : notes <= 1);
 
   /* The session lists what the library has. */
   mpc_tensor t;
-  CHECK(mpc_input(s, MPC_TRAIN, 0, &t) == 0 && strcmp(t.name, "x") == 0 && t.rank == 2 && t.shape[0] == BATCH && t.shape[1] == FEATURES &&
-        t.dtype == MPC_F32 && t.elements == BATCH * FEATURES);
+  CHECK(mpc_input(s, MPC_TRAIN, 0, &t) == 0 && strcmp(t.name, "x") == 0 && t.rank == 2 && t.shape[0] == BATCH &&
+        t.shape[1] == FEATURES && t.dtype == MPC_F32 && t.elements == BATCH * FEATURES);
   CHECK(mpc_input(s, MPC_TRAIN, 1, &t) == 0 && strcmp(t.name, "target") == 0);
   CHECK(mpc_input(s, MPC_TRAIN, 2, &t) == -1);
   CHECK(mpc_output(s, MPC_PREDICT, 0, &t) == 0 && strcmp(t.name, "y") == 0 && strcmp(t.role, "output") == 0);
@@ -129,9 +129,11 @@ int main(int argc, char **argv) {
   CHECK(losses_name && mpc_get_output(s, losses_name, MPC_F32, losses, BATCH) == 0);
   CHECK(mpc_get_output(s, "nonsense", MPC_F32, y, BATCH) == -1);
   float zero[64] = {0}, bias = 3;
-  CHECK(mpc_set_variable(s, "y.weight", MPC_F32, zero, 64) == 0 && mpc_set_variable(s, "y.bias", MPC_F32, &bias, 1) == 0);
+  CHECK(mpc_set_variable(s, "y.weight", MPC_F32, zero, 64) == 0 &&
+        mpc_set_variable(s, "y.bias", MPC_F32, &bias, 1) == 0);
   CHECK(mpc_set_variable(s, "y.bias", MPC_F32, zero, 2) == -1);
-  CHECK(mpc_run(s, MPC_PREDICT) == 0 && mpc_get_output(s, "y", MPC_F32, y, BATCH) == 0 && y[0] == 3 && y[BATCH - 1] == 3);
+  CHECK(mpc_run(s, MPC_PREDICT) == 0 && mpc_get_output(s, "y", MPC_F32, y, BATCH) == 0 && y[0] == 3 &&
+        y[BATCH - 1] == 3);
 
   /* Two open sessions do not share state. */
   mpc_session *other = mpc_open(NULL, &options);

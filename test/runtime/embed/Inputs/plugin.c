@@ -32,7 +32,8 @@ int main(int argc, char **argv) {
     mpc_tensor t;
     void *data[MOST_INPUTS] = {0};
     for (size_t k = 0; k < MOST_INPUTS && ((input_fn)dlsym(handles[i], "mpc_input"))(s, MPC_TRAIN, k, &t) == 0; ++k)
-      if (((bind_fn)dlsym(handles[i], "mpc_bind"))(s, t.name, (mpc_dtype)t.dtype, data[k] = calloc(t.elements, 8), t.elements) != 0)
+      if (((bind_fn)dlsym(handles[i], "mpc_bind"))(s, t.name, (mpc_dtype)t.dtype, data[k] = calloc(t.elements, 8),
+                                                   t.elements) != 0)
         return printf("%s\n", ((error_fn)dlsym(handles[i], "mpc_error"))()), 1;
     mpc_step_report report;
     if (((step_fn)dlsym(handles[i], "mpc_step"))(s, &report) != 0)
