@@ -30,8 +30,9 @@ private:
   mlir::FailureOr<kernel::LaunchAttr> emitEmptySums();
   /// Emits the kernel of a loop dispatch that writes the column sums. `body` makes them from tensors of these types,
   /// which lie in the scratch.
-  mlir::FailureOr<kernel::LaunchAttr> emitLoops(llvm::ArrayRef<mlir::Type> inScratch,
-                                                llvm::function_ref<Values(mlir::OpBuilder &, mlir::ValueRange)> body);
+  mlir::FailureOr<kernel::LaunchAttr>
+  emitLoops(llvm::ArrayRef<mlir::Type> inScratch,
+            llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::ValueRange)> body);
   /// Appends the positions of the arguments that are read besides the hero's operands, then those of the results.
   void addEpilogueArguments(llvm::SmallVector<int64_t> &positions);
   /// Starts a function with one parameter for each of these positions and calls `emit` with the parameters,
