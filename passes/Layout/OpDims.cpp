@@ -44,10 +44,11 @@ SmallVector<int64_t> layout::combinedDims(IndexingOpInterface op) {
 }
 
 std::optional<Layout> layout::layoutOf(Operation *op) {
-  std::optional<Attribute> layout = op->getInherentAttr("layout");
-  if (!isa_and_nonnull<GraphDialect>(op->getDialect()) || !layout)
+  auto isLayout = [](StringAttr name) { return name == "layout"; };
+  if (!isa_and_nonnull<GraphDialect>(op->getDialect()) || llvm::none_of(op->getName().getAttributeNames(), isLayout))
     return std::nullopt;
-  return *layout ? cast<LayoutAttr>(*layout).getValue() : Layout::ChannelsFirst;
+  auto layout = op->getAttrOfType<LayoutAttr>("layout");
+  return layout ? layout.getValue() : Layout::ChannelsFirst;
 }
 
 /// Whether the op gives each dimension of the operand its place in the result, or changes it there.

@@ -412,7 +412,7 @@ bool canSplit(IndexingOpInterface op, int64_t dim, ArrayRef<int64_t> whole) {
   bool spreads = isOfKind(op, LoopKind::Elementwise) || isa<LayerNormOp, LayerNormGradOp>(op);
   bool reduces = isa<ReductionOpInterface>(op.getOperation());
   auto fits = [&](Value v) { return typeOf(v).getRank() == int64_t(whole.size()) || typeOf(v).getRank() == 0; };
-  if (whole[dim] < 2 || op.drawsNumbers() || isOfKind(op, LoopKind::Permutation) || op->getInherentAttr("layout"))
+  if (whole[dim] < 2 || op.drawsNumbers() || isOfKind(op, LoopKind::Permutation) || op->hasAttr("layout"))
     return false;
   if (!spreads && (!llvm::all_of(op->getOperands(), fits) || (!reduces && !llvm::all_of(op->getResults(), fits))))
     return false;

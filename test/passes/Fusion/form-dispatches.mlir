@@ -201,10 +201,9 @@ func.func @transposed_arithmetic(%x: tensor<8x4xf32>, %s: tensor<4xf32>) -> (ten
 // -----
 // What another launch needs in memory is stored, and the transpose reads it from there. Random numbers are drawn in the order of the elements, where four neighbours share the work.
 // CHECK-LABEL: @stored_before_transpose
-// CHECK: kernel.dispatch pointwise "tanh"
-// CHECK: kernel.dispatch pointwise "transpose"
-// CHECK: kernel.dispatch pointwise "dropout+neg"
-// CHECK: kernel.dispatch pointwise "transpose"
+// CHECK: %[[D:.*]]:2 = kernel.dispatch pointwise "tanh+dropout+neg"
+// CHECK: kernel.dispatch pointwise "transpose"(%[[D]]#0)
+// CHECK: kernel.dispatch pointwise "transpose"(%[[D]]#1)
 // CHECK-NOT: kernel.dispatch
 func.func @stored_before_transpose(%x: tensor<8x4xf32>, %s: tensor<i64>) -> (tensor<8x4xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
   %0 = graph.tanh %x : tensor<8x4xf32>

@@ -4,7 +4,7 @@
 train.variable @w parameter : tensor<3x3xf32> = #train.fill<1.0>
 // CHECK-LABEL: train.step @carried
 // CHECK: %[[S:.*]] = train.read @"carried/scale"
-// CHECK: %[[SCAN:.*]]:4 = graph.scan 5 reverse carry(
+// CHECK: %[[FINALS:.*]]:2, %[[STACKS:.*]]:2 = graph.scan 5 reverse carry(
 // CHECK-SAME: -> (tensor<2x3xf32>, tensor<3x3xf32>) stack(tensor<5x2x3xf16>, tensor<5xf32>)
 // CHECK-NEXT: ^bb0(%[[DH:[a-z0-9]+]]: tensor<2x3xf32>
 // CHECK: graph.tanh
@@ -20,10 +20,10 @@ train.variable @w parameter : tensor<3x3xf32> = #train.fill<1.0>
 // CHECK: %[[B32:.*]] = graph.cast %[[BM]] : tensor<f16> to tensor<f32>
 // CHECK: %[[M:.*]] = graph.max %[[A32]], %[[B32]]
 // CHECK: graph.scan_yield %{{.*}}, %{{.*}}, %[[DX]], %[[M]] :
-// CHECK: graph.abs %[[SCAN]]#2 : tensor<5x2x3xf16>
-// CHECK: %[[ALL:.*]] = graph.abs %[[SCAN]]#3 : tensor<5xf32>
+// CHECK: graph.abs %[[STACKS]]#0 : tensor<5x2x3xf16>
+// CHECK: %[[ALL:.*]] = graph.abs %[[STACKS]]#1 : tensor<5xf32>
 // CHECK: graph.reduce_max %[[ALL]]
-// CHECK: graph.abs %[[SCAN]]#1 : tensor<3x3xf32>
+// CHECK: graph.abs %[[FINALS]]#1 : tensor<3x3xf32>
 train.step @carried(%x: tensor<5x2x3xf16>) -> tensor<f32>
     attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<calibrate, steps = 7, headroom = 2.0>} {
   %l = graph.constant dense<0.0> : tensor<f32>
