@@ -29,7 +29,8 @@ static void splitFreeOps(Block &block) {
       continue;
     auto wantsMemory = [](OpOperand &use) {
       Operation *user = use.getOwner();
-      return !isArithmetic(user) && !isFree(user) && !isOfKind(user, LoopKind::Reduction);
+      return !isArithmetic(user) && !isFree(user) && !isOfKind(user, LoopKind::Reduction) &&
+             !isOfKind(user, LoopKind::Permutation);
     };
     bool some = llvm::any_of(op.getUses(), wantsMemory), all = llvm::all_of(op.getUses(), wantsMemory);
     if (!some || all)

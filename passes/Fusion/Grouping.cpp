@@ -74,6 +74,9 @@ bool Grouping::canInline(Operation *producer, Operation *user) const {
     return none(pad.getInterior()) &&
            3 * typeOf(pad.getY()).getNumElements() <= 4 * typeOf(pad.getX()).getNumElements();
   }
+  // The loops of a transpose compute the elements in tiles, on GPUs too.
+  if (isOfKind(user, LoopKind::Permutation))
+    return isArithmetic(producer) || isFree(producer);
   if (isOfKind(user, LoopKind::Elementwise))
     return resultShape(producer) == resultShape(user) || isFree(producer);
   return isOfKind(user, LoopKind::Broadcast) && isFree(producer);
@@ -84,6 +87,7 @@ void Grouping::chooseRoots() {
   struct Cost {
     llvm::SmallSetVector<Value, 4> loads;
     int64_t ops = 0;
+    bool draws = false; ///< neighbours along the last dimension share the work of drawing a random number
   };
   DenseMap<Operation *, Cost> costs;
   for (Operation &op : block) {
@@ -92,17 +96,20 @@ void Grouping::chooseRoots() {
       continue;
     Cost cost;
     cost.ops = 1;
+    cost.draws = drawsNumbers(&op);
     for (Value v : llvm::SmallSetVector<Value, 4>(op.operand_begin(), op.operand_end())) {
       Operation *producer = v.getDefiningOp();
       if (producer && inlined.contains(producer)) {
         cost.loads.insert_range(costs[producer].loads);
         cost.ops += costs[producer].ops;
+        cost.draws |= costs[producer].draws;
       } else if (shapeOf(v) == resultShape(&op)) {
         cost.loads.insert(v);
       }
     }
-    bool usersInline =
-        !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) { return canInline(&op, user); });
+    bool usersInline = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
+      return canInline(&op, user) && !(cost.draws && isOfKind(user, LoopKind::Permutation));
+    });
     llvm::SmallPtrSet<Operation *, 4> users(llvm::from_range, op.getUsers());
     // A free cast is repeated by each of its users, and so is a movement op that only the cast reads.
     if (moves && users.size() == 1 && isFree(*users.begin()))

@@ -72,7 +72,7 @@ void EntryOrders::run() {
 
 /// Returns false for an op that stays as it is, with its operands in the program's order.
 bool EntryOrders::rewrite(Operation *op) {
-  if (isa<ReshapeOp, TransposeOp>(op))
+  if (op->getNumResults() == 1 && viewedBy(op->getResult(0)))
     return true; // StoredValues finds what they are views of.
   if (isWindow(op))
     return rewriteWindow(op), true;
@@ -82,11 +82,14 @@ bool EntryOrders::rewrite(Operation *op) {
   return dims && rewriteDims(op, *dims);
 }
 
-/// Creates the op with other operands and result types, in front of the old one.
-static Operation *rebuild(Operation *op, ValueRange operands, TypeRange types) {
+/// Creates the op for operands in another order, in front of the old one; the order's pieces belong to `dims`.
+static Operation *permuted(Operation *op, ArrayRef<int64_t> dims, ValueRange operands, ArrayRef<Type> types) {
   OpBuilder b(op);
-  OperationState state(op->getLoc(), op->getName(), operands, types, op->getAttrs());
-  return b.create(state);
+  Operation *made = cast<IndexingOpInterface>(op).permuted(b, dims, operands);
+  assert(made && "demands leave an op that has no such form in the program's order");
+  for (auto [v, type] : llvm::zip_equal(made->getResults(), types))
+    v.setType(type);
+  return made;
 }
 
 /// Convolutions and pooling become channels-last, and their weights where `weights` says it.
@@ -101,9 +104,8 @@ void EntryOrders::rewriteWindow(Operation *op) {
       llvm::map_to_vector(op->getOperands(), [&](Value v) { return stored.get(v, orderOf(v)); });
   SmallVector<Type> types =
       llvm::map_to_vector(op->getResults(), [&](Value v) { return Type(typeOf(v).clone(orderOf(v).stored())); });
-  Operation *made = rebuild(op, operands, types);
-  made->setAttr("layout", LayoutAttr::get(op->getContext(), Layout::ChannelsLast));
-  if (weights && isa<ConvOp, ConvInputGradOp, ConvWeightGradOp>(op))
+  Operation *made = permuted(op, channelsLast(typeOf(op->getOperand(0)).getRank()), operands, types);
+  if (weights && isa<ConvolutionOpInterface>(op))
     made->setAttr("weight_channels_last", UnitAttr::get(op->getContext()));
   for (auto [old, value] : llvm::zip_equal(op->getResults(), made->getResults()))
     stored.define(old, orderOf(old), value);
@@ -115,15 +117,19 @@ Order EntryOrders::wanted(OpOperand &use) {
   Value v = use.get();
   if (isWindow(user))
     return windowOrder(v, user);
-  if (isa<ReshapeOp, TransposeOp>(user))
+  if (user->getNumResults() == 1 && viewedBy(user->getResult(0)))
     return orderBehindView(user->getResult(0), choice.orderOf(user->getResult(0)))
         .value_or(Order::identity(shapeOf(v)));
   if (isa<MatMulOp>(user))
     return choice.orderOf(v);
-  if (std::optional<OpDims> dims = isa_and_nonnull<GraphDialect>(user->getDialect()) ? dimsOf(user) : std::nullopt)
-    if (Order order = choice.orderOf(dims->anchor); dims->supports(order))
-      return dims->orderOf(v, dims->operands[use.getOperandNumber()], order);
-  return Order::identity(shapeOf(v));
+  std::optional<OpDims> dims = dimsOf(user);
+  if (!dims)
+    return Order::identity(shapeOf(v));
+  unsigned operand = use.getOperandNumber();
+  if (!dims->reads(operand))
+    return choice.orderOf(v);
+  Order order = choice.orderOf(dims->anchor);
+  return dims->supports(order) ? dims->orderOf(v, dims->operands[operand], order) : Order::identity(shapeOf(v));
 }
 
 /// The order of the anchor that moves the fewest bytes at this op, in the fewest transposes: that which was chosen for
@@ -149,8 +155,10 @@ Order EntryOrders::cheapest(Operation *op, const OpDims &dims) {
       continue;
     std::pair<int64_t, int64_t> cost;
     auto add = [&](Value v) { cost = {cost.first + bytesOf(v), cost.second + 1}; };
-    for (auto [v, dimsOfValue] : llvm::zip_equal(op->getOperands(), dims.operands)) {
-      Order order = dims.orderOf(v, dimsOfValue, candidate);
+    for (auto [i, v] : llvm::enumerate(op->getOperands())) {
+      if (!dims.reads(i))
+        continue;
+      Order order = dims.orderOf(v, dims.operands[i], candidate);
       // An argument whose readers all want one order is passed in that.
       bool isPassed = isa<BlockArgument>(v) && choice.orderOf(v).isViewOf(order);
       if (!isPassed && !isFree(v) && !stored.has(v, order))
@@ -177,8 +185,7 @@ bool EntryOrders::rewriteDims(Operation *op, const OpDims &dims) {
   OpBuilder b(op);
   SmallVector<Value> operands;
   for (auto [i, v] : llvm::enumerate(op->getOperands())) {
-    // A barrier waits for its further operands in any order.
-    if (isa<BarrierOp>(op) && i > 0) {
+    if (!dims.reads(i)) {
       operands.push_back(stored.any(v));
       continue;
     }
@@ -188,8 +195,8 @@ bool EntryOrders::rewriteDims(Operation *op, const OpDims &dims) {
   SmallVector<Type> types;
   for (auto [v, dimsOfValue] : llvm::zip_equal(op->getResults(), dims.results))
     types.push_back(typeOf(v).clone(dims.shapeOf(v, dimsOfValue, order)));
-  Operation *made = rebuild(op, operands, types);
-  setAttributes(made, dims, order);
+  Operation *made = permuted(op, llvm::map_to_vector(order.getPieces(), [](const Piece &piece) { return piece.dim; }),
+                             operands, types);
   for (auto [i, value] : llvm::enumerate(made->getResults()))
     stored.define(op->getResult(i), dims.orderOf(op->getResult(i), dims.results[i], order), value);
   return true;
@@ -201,9 +208,10 @@ static llvm::SetVector<train::VariableOp> weightVariables(ModuleOp module, const
   llvm::SmallDenseSet<StringRef> parameters;
   auto nameOf = [](train::VariableOp variable) { return variable.getOf() ? *variable.getOf() : variable.getSymName(); };
   module.walk([&](Operation *op) {
-    if (!isa<ConvOp, ConvInputGradOp>(op))
+    auto convolution = dyn_cast<ConvolutionOpInterface>(op);
+    if (!convolution)
       return;
-    Value w = op->getOperand(1);
+    Value w = convolution.getWeight();
     while (auto cast = w.getDefiningOp<CastOp>())
       w = cast.getX();
     if (auto read = w.getDefiningOp<train::ReadOp>())

@@ -1,22 +1,16 @@
 #include "passes/Layout/Demands.h"
 #include "dialects/Train/IR/Train.h"
 #include "passes/Layout/OpDims.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::layout;
 
-bool layout::isWindow(Operation *op) {
-  return isa<ConvOp, ConvInputGradOp, ConvWeightGradOp, MaxPoolOp, MaxPoolGradOp, AvgPoolOp, AvgPoolGradOp>(op) &&
-         cast<LayoutAttr>(op->getAttr("layout") ? op->getAttr("layout")
-                                                : LayoutAttr::get(op->getContext(), Layout::ChannelsFirst))
-                 .getValue() == Layout::ChannelsFirst;
-}
+bool layout::isWindow(Operation *op) { return layoutOf(op) == Layout::ChannelsFirst; }
 bool layout::isWeight(Value v, Operation *conv) {
-  return isa<ConvWeightGradOp>(conv) ? v == conv->getResult(0)
-                                     : isa<ConvOp, ConvInputGradOp>(conv) && v == conv->getOperand(1);
+  auto convolution = dyn_cast<ConvolutionOpInterface>(conv);
+  return convolution && v == convolution.getWeight();
 }
 
 std::optional<LinearDims> layout::linearDims(MatMulOp op) {
@@ -34,7 +28,7 @@ std::optional<LinearDims> layout::linearDims(MatMulOp op) {
 
 bool layout::isFree(Value v) {
   Operation *op = v.getDefiningOp();
-  return !isa<RankedTensorType>(v.getType()) || typeOf(v).getRank() == 0 || isa_and_nonnull<ConstantOp, IotaOp>(op);
+  return !isa<RankedTensorType>(v.getType()) || typeOf(v).getRank() == 0 || (op && isOfKind(op, LoopKind::Generator));
 }
 
 namespace {
@@ -153,9 +147,9 @@ void Demands::addDims(Operation *op, const OpDims &dims) {
     return;
   for (int64_t dim : dims.whole)
     choice.keepWhole(dims.anchor, dim);
-  for (auto [v, dimsOfValue] : llvm::zip_equal(op->getOperands(), dims.operands))
-    if (!isa<BarrierOp>(op) || v == op->getOperand(0))
-      tieToAnchor(dims, v, dimsOfValue);
+  for (OpOperand &operand : op->getOpOperands())
+    if (unsigned i = operand.getOperandNumber(); dims.reads(i))
+      tieToAnchor(dims, operand.get(), dims.operands[i]);
   for (auto [v, dimsOfValue] : llvm::zip_equal(op->getResults(), dims.results))
     tieToAnchor(dims, v, dimsOfValue);
   if (dims.samplesFirst) {
@@ -164,17 +158,13 @@ void Demands::addDims(Operation *op, const OpDims &dims) {
       before.push_back({0, dim});
     choice.wish(dims.anchor, before, {0});
   }
-  TypeSwitch<Operation *>(op)
-      .Case<SoftmaxOp, LogSoftmaxOp>([&](auto softmax) { preferLast(dims.anchor, {int64_t(softmax.getAxis())}); })
-      .Case<LayerNormOp, LayerNormGradOp>([&](auto norm) { preferLast(dims.anchor, norm.getAxes()); })
-      .Case([&](ReductionOpInterface reduce) {
-        if (reduce.getKeepdims())
-          preferLast(dims.anchor, reduce.getAxes());
-      });
+  auto reduction = dyn_cast<ReductionOpInterface>(op);
+  if (isOfKind(op, LoopKind::Composite) || (reduction && reduction.getKeepdims()))
+    preferLast(dims.anchor, combinedDims(cast<IndexingOpInterface>(op)));
 }
 
 void Demands::add(Operation *op) {
-  if (isa<ConstantOp, IotaOp>(op))
+  if (isOfKind(op, LoopKind::Generator))
     return;
   if (isWindow(op))
     return addWindow(op);
@@ -194,7 +184,7 @@ void Demands::add(Operation *op) {
       return;
     if (Order::identity(shapeOf(x)).reshaped(shapeOf(x), shapeOf(y)))
       return choice.tieReshape(x, y);
-  } else if (std::optional<OpDims> dims = isa_and_nonnull<GraphDialect>(op->getDialect()) ? dimsOf(op) : std::nullopt) {
+  } else if (std::optional<OpDims> dims = dimsOf(op)) {
     return addDims(op, *dims);
   }
   // A variable's order is that of several ops, which read and assign it and what belongs to it.

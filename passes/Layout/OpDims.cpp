@@ -37,19 +37,49 @@ static std::optional<OpDims> dropout(DropoutOp op) {
   return dims;
 }
 
-/// Operands and results have the anchor's dimensions in the anchor's order; those `whole` may have other sizes.
-static OpDims sameDims(Operation *op, Value anchor, SmallVector<int64_t> whole) {
-  return {.anchor = anchor,
-          .operands = SmallVector<std::optional<Shape>>(op->getNumOperands(), allDims(anchor)),
-          .results = SmallVector<std::optional<Shape>>(op->getNumResults(), allDims(anchor)),
-          .whole = std::move(whole)};
+SmallVector<int64_t> layout::combinedDims(IndexingOpInterface op) {
+  return llvm::filter_to_vector(llvm::seq<int64_t>(0, typeOf(op->getOperand(0)).getRank()), [&](int64_t dim) {
+    return !op.followingDim(op->getOpOperand(0), op->getResult(0), dim);
+  });
 }
 
-/// A movement's anchor is the larger side, because a dimension may have size 1 on the other side.
-static std::optional<OpDims> movement(Operation *op, function_ref<bool(int64_t)> isMoved) {
+std::optional<Layout> layout::layoutOf(Operation *op) {
+  auto isLayout = [](StringAttr name) { return name == "layout"; };
+  if (!isa_and_nonnull<GraphDialect>(op->getDialect()) || llvm::none_of(op->getName().getAttributeNames(), isLayout))
+    return std::nullopt;
+  auto layout = op->getAttrOfType<LayoutAttr>("layout");
+  return layout ? layout.getValue() : Layout::ChannelsFirst;
+}
+
+/// Whether the op gives each dimension of the operand its place in the result, or changes it there.
+static bool keepsPlaces(OpOperand &operand, OpResult result) {
+  auto op = cast<IndexingOpInterface>(operand.getOwner());
+  int64_t rank = typeOf(operand.get()).getRank();
+  return rank == typeOf(result).getRank() && llvm::all_of(llvm::seq<int64_t>(0, rank), [&](int64_t dim) {
+           return op.followingDim(operand, result, dim).value_or(dim) == dim;
+         });
+}
+
+/// The result has the dimensions of all operands that it depends on, in their order; those that the op changes may have
+/// other sizes, and are not split. The anchor is the larger side, because a dimension may have size 1 on the other
+/// side.
+static std::optional<OpDims> sameDims(IndexingOpInterface op) {
+  LoopKind kind = op.getLoopKind();
+  bool canMove =
+      kind == LoopKind::View || kind == LoopKind::Movement || kind == LoopKind::Window || kind == LoopKind::Composite;
+  if (!canMove || layoutOf(op) || op->getNumResults() != 1)
+    return std::nullopt;
   Value x = op->getOperand(0), y = op->getResult(0);
   Value anchor = typeOf(x).getNumElements() > typeOf(y).getNumElements() ? x : y;
-  return sameDims(op, anchor, llvm::filter_to_vector(allDims(y), isMoved));
+  OpDims dims{.anchor = anchor, .results = {allDims(anchor)}, .whole = combinedDims(op)};
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool isRead = op.dependsOn(operand, op->getResult(0));
+    if (isRead && !keepsPlaces(operand, op->getResult(0)))
+      return std::nullopt;
+    dims.operands.push_back(isRead ? std::optional(allDims(anchor)) : std::nullopt);
+    dims.waits |= !isRead;
+  }
+  return dims;
 }
 
 static std::optional<OpDims> reduction(ReductionOpInterface op) {
@@ -92,34 +122,17 @@ static std::optional<OpDims> layerNorm(Operation *op) {
 std::optional<OpDims> layout::dimsOf(Operation *op) {
   return TypeSwitch<Operation *, std::optional<OpDims>>(op)
       .Case([](DropoutOp dropped) { return dropout(dropped); })
-      .Case([](RandomOp) { return std::nullopt; })
-      .Case([&](BarrierOp barrier) { return sameDims(op, barrier.getY(), {}); })
-      .Case([&](BroadcastOp broadcast) { return elementwise(broadcast); })
-      .Case<SoftmaxOp, LogSoftmaxOp, ConcatOp>(
-          [&](auto along) { return sameDims(op, op->getResult(0), {int64_t(along.getAxis())}); })
-      .Case([&](SliceOp slice) {
-        return movement(op, [&](int64_t dim) {
-          return slice.getStarts()[dim] != 0 || slice.getStrides()[dim] != 1 ||
-                 slice.getSizes()[dim] != shapeOf(slice.getX())[dim];
-        });
-      })
-      .Case([&](PadOp pad) {
-        return movement(op, [&](int64_t dim) {
-          return pad.getLow()[dim] != 0 || pad.getHigh()[dim] != 0 || pad.getInterior()[dim] != 0;
-        });
-      })
-      .Case<ResizeOp, ResizeGradOp>([&](auto resize) {
-        return movement(op, [&](int64_t dim) {
-          return resize.getScales()[dim] != 1 || resize.getOffsets()[dim] != 0 ||
-                 shapeOf(op->getOperand(0))[dim] != shapeOf(op->getResult(0))[dim];
-        });
-      })
       .Case<BatchNormOp, BatchNormGradOp, BatchNormInferenceOp>([](auto n) { return norm(n, false); })
       .Case<GroupNormOp, GroupNormGradOp>([](auto n) { return norm(n, true); })
       .Case<LayerNormOp, LayerNormGradOp>([](auto n) { return layerNorm(n); })
       .Case([](ReductionOpInterface reduce) { return reduction(reduce); })
-      .Default(
-          [](Operation *other) { return isOfKind(other, LoopKind::Elementwise) ? elementwise(other) : std::nullopt; });
+      .Case([](IndexingOpInterface other) -> std::optional<OpDims> {
+        if (other.drawsNumbers())
+          return std::nullopt;
+        LoopKind kind = other.getLoopKind();
+        return kind == LoopKind::Elementwise || kind == LoopKind::Broadcast ? elementwise(other) : sameDims(other);
+      })
+      .Default([](Operation *) { return std::nullopt; });
 }
 
 //===-- The op in another order ---------------------------------------------------===//
@@ -174,51 +187,4 @@ Shape OpDims::shapeOf(Value v, const std::optional<Shape> &dims, const Order &or
       result.push_back(1);
   });
   return result;
-}
-
-void layout::setAttributes(Operation *made, const OpDims &dims, const Order &order) {
-  ArrayRef<Piece> pieces = order.getPieces();
-  // The piece that is the whole of a dimension.
-  auto place = [&](int64_t dim) {
-    return llvm::find_if(pieces, [&](const Piece &piece) { return piece.dim == dim; }) - pieces.begin();
-  };
-  auto places = [&](ArrayRef<int64_t> axes) {
-    Shape result;
-    for (auto [i, piece] : llvm::enumerate(pieces))
-      if (llvm::is_contained(axes, piece.dim))
-        result.push_back(i);
-    return result;
-  };
-  // The entries of an attribute for dimensions that the op changes, and a neutral one for the others.
-  auto perPiece = [&](auto list, auto neutral) {
-    return llvm::map_to_vector(pieces, [&](const Piece &piece) {
-      return llvm::is_contained(dims.whole, piece.dim) ? list[piece.dim] : neutral;
-    });
-  };
-  TypeSwitch<Operation *>(made)
-      .Case<SoftmaxOp, LogSoftmaxOp, ConcatOp, BatchNormOp, BatchNormGradOp, BatchNormInferenceOp, GroupNormOp,
-            GroupNormGradOp>([&](auto along) { along.setAxis(place(along.getAxis())); })
-      .Case([&](DropoutOp dropout) { dropout.setShared(places(dropout.getShared())); })
-      .Case<LayerNormOp, LayerNormGradOp>([&](auto norm) { norm.setAxes(places(norm.getAxes())); })
-      .Case([&](ReductionOpInterface reduce) {
-        made->setAttr("axes", DenseI64ArrayAttr::get(made->getContext(), places(reduce.getAxes())));
-      })
-      .Case([&](SliceOp slice) {
-        Shape sizes = order.stored();
-        for (auto [i, piece] : llvm::enumerate(pieces))
-          if (llvm::is_contained(dims.whole, piece.dim))
-            sizes[i] = slice.getSizes()[piece.dim];
-        slice.setStarts(perPiece(slice.getStarts(), int64_t(0)));
-        slice.setStrides(perPiece(slice.getStrides(), int64_t(1)));
-        slice.setSizes(sizes);
-      })
-      .Case([&](PadOp pad) {
-        pad.setLow(perPiece(pad.getLow(), int64_t(0)));
-        pad.setHigh(perPiece(pad.getHigh(), int64_t(0)));
-        pad.setInterior(perPiece(pad.getInterior(), int64_t(0)));
-      })
-      .Case<ResizeOp, ResizeGradOp>([&](auto resize) {
-        resize.setScales(perPiece(resize.getScales(), 1.0));
-        resize.setOffsets(perPiece(resize.getOffsets(), 0.0));
-      });
 }

@@ -19,7 +19,11 @@ struct OpDims {
   /// A value that lacks a dimension of the anchor is broadcast along it. (Otherwise it is a result without the reduced
   /// dimensions, or one number for each channel.)
   bool broadcasts = false;
+  /// The op reads its first operand, and waits for the others in whatever order they are.
+  bool waits = false;
 
+  /// Whether the op reads this operand.
+  bool reads(unsigned operand) const { return operand == 0 || !waits; }
   /// Whether the op can be computed in this order of the anchor.
   bool supports(const Order &order) const;
   /// The order of a value of the op, and the shape that the op sees then, which may have more dimensions of size 1 than
@@ -31,9 +35,12 @@ struct OpDims {
 /// Nullopt for an op that has to be computed in the program's order, or in another one that its kind prescribes.
 std::optional<OpDims> dimsOf(mlir::Operation *op);
 
-/// Changes the attributes of `made`, a copy of an op that has these dimensions, to those of the op that is
-/// computed in this order.
-void setAttributes(mlir::Operation *made, const OpDims &dims, const Order &order);
+/// The dimensions of the first operand that no dimension of the first result follows
+/// (IndexingOpInterface::followingDim).
+llvm::SmallVector<int64_t> combinedDims(IndexingOpInterface op);
+
+/// The layout of an op that has one: a convolution, a pool, or a gradient of one.
+std::optional<graph::Layout> layoutOf(mlir::Operation *op);
 
 } // namespace mpc::layout
 #endif

@@ -39,7 +39,11 @@ static int64_t missingChannels(ConvT conv, Value x, Value w, Value y) {
 /// transpose's operand is padded instead: the transpose is computed anyway.
 static Value padLast(OpBuilder &b, Location loc, Value x, int64_t count) {
   auto transpose = x.getDefiningOp<TransposeOp>();
-  if (transpose && !llvm::all_of(x.getUsers(), llvm::IsaPred<ConvOp, ConvWeightGradOp>))
+  auto convolves = [&](Operation *user) {
+    auto convolution = dyn_cast<ConvolutionOpInterface>(user);
+    return convolution && convolution.getInput() == x;
+  };
+  if (transpose && !llvm::all_of(x.getUsers(), convolves))
     transpose = {};
   Value source = transpose ? transpose.getX() : x;
   Shape zeros(typeOf(x).getRank(), 0), high = zeros;

@@ -5,8 +5,7 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::layout;
 
-/// The operand of a reshape or transpose of the program; null for another value.
-static Value viewedBy(Value v) {
+Value layout::viewedBy(Value v) {
   Operation *op = v.getDefiningOp();
   return isa_and_nonnull<ReshapeOp, TransposeOp>(op) ? op->getOperand(0) : Value();
 }

@@ -5,6 +5,8 @@
 
 namespace mpc::layout {
 
+/// The operand of a reshape or transpose of the program; null for another value.
+mlir::Value viewedBy(mlir::Value v);
 /// The order in which the operand of a reshape or transpose lies as the result does in `order`; nullopt
 /// where there is none.
 std::optional<Order> orderBehindView(mlir::Value view, const Order &order);

@@ -8,9 +8,9 @@
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/VariableTable.h"
+#include "passes/Precision/Magnitudes.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Precision/ScalerState.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_LOSSSCALINGPASS
@@ -46,7 +46,6 @@ private:
   Value anyOf(ArrayRef<Value> flags);
   Value anyNonFinite();
   Value nonFiniteLoss();
-  void findCotangents(Value scale);
   Value largestMagnitude();
   void accumulate();
   void returnGradients(Value scale);
@@ -69,12 +68,6 @@ private:
   Value unusable;  // tensor<i1>: nonFinite or badLoss; null where neither is checked
 };
 
-/// Reduces x to a scalar.
-template <typename OpT>
-static Value overAll(const GraphBuilder &b, Value x) {
-  Shape axes = allAxes(x);
-  return axes.empty() ? x : Value(b.create<OpT>(x, axes, /*keepdims=*/false));
-}
 /// Returns whether some element is not finite, a tensor<i1>.
 static Value hasNonFinite(const GraphBuilder &b, Value x) { return overAll<ReduceAnyOp>(b, b.isNonFinite(x)); }
 
@@ -96,43 +89,12 @@ Value StepScaler::anyNonFinite() {
   return anyOf(flags);
 }
 
-/// Finds the values that depend on the scale and are stored in 16 bits, because these may overflow.
-void StepScaler::findCotangents(Value scale) {
-  llvm::SetVector<Operation *> slice;
-  SmallVector<Value> work{scale};
-  while (!work.empty())
-    for (Operation *user : work.pop_back_val().getUsers())
-      if (slice.insert(user))
-        llvm::append_range(work, user->getResults());
-  for (Operation &op : step.getBody().front()) {
-    auto indexed = dyn_cast<IndexingOpInterface>(op);
-    if (!slice.contains(&op) || (indexed && indexed.keepsMagnitudes()))
-      continue;
-    for (Value v : op.getResults())
-      if (isFloat(v) && isLowPrecision(elementOf(v)))
-        cotangents.push_back(v);
-  }
-}
-
 /// Returns max |x| over this call's cotangents and gradients, a tensor<f32>; it is not finite when one of them is not.
 Value StepScaler::largestMagnitude() {
-  SmallVector<Value> maxima;
-  auto watch = [&](Value x) {
-    GraphBuilder here = at(x.getLoc());
-    maxima.push_back(here.cast(overAll<ReduceMaxOp>(here, here.abs(x)), b.getF32Type()));
-  };
-  llvm::for_each(cotangents, watch);
+  SmallVector<Value> watched(cotangents);
   for (Gradient &gradient : gradients)
-    watch(gradient.value);
-  while (maxima.size() > 1) {
-    SmallVector<Value> next;
-    for (size_t i = 0; i + 1 < maxima.size(); i += 2)
-      next.push_back(at(loc).max(maxima[i], maxima[i + 1]));
-    if (maxima.size() % 2)
-      next.push_back(maxima.back());
-    maxima = std::move(next);
-  }
-  return maxima[0];
+    watched.push_back(gradient.value);
+  return precision::largestMagnitude(b, loc, watched);
 }
 
 /// Returns whether the step's loss is not finite, if the run asks for that: `nan_guard` is 1 unless the user
@@ -253,7 +215,7 @@ void StepScaler::run(train::SeedOp seed) {
   seed.replaceAllUsesWith(scale);
   seed.erase();
   if (options.calibrates())
-    findCotangents(scale);
+    cotangents = findCotangents(step.getBody().front(), scale);
 
   for (train::UpdateOp update : step.getBody().front().getOps<train::UpdateOp>())
     gradients.push_back({update, variables.lookup(update.getParameterAttr()),

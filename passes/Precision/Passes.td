@@ -116,7 +116,7 @@ def LossScalingPass : Pass<"mpc-loss-scaling", "::mlir::ModuleOp"> {
 
     `scaler = #train.scaler<calibrate, steps = 100, headroom = 4>` watches the first `steps` updates and then stays with the scale that suits
     them. While it watches, the scale is `init_scale` (1024), times `backoff_factor` after each overflow; an update that overflows is
-    skipped and does not count. M is the largest unscaled magnitude of all 16-bit values of the backward pass and of the fp32 gradients. At
+    skipped and does not count. M is the largest unscaled magnitude of all 16-bit values of the backward pass (also inside scans) and of the fp32 gradients. At
     the end the scale becomes the largest power of two S with M * headroom * S < 65504 (the largest f16 number; Micikevicius et al. 2018,
     section 3.2), between `min_scale` and `max_scale`: gradients may become `headroom` times larger before a step overflows and is skipped.
     | variable | type | meaning |

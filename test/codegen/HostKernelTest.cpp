@@ -37,6 +37,25 @@ TEST(HostKernel, Pointwise) {
   batch.run();
 }
 
+/// A transpose computes the arithmetic in front of it, in the tiles in which it walks the elements.
+TEST(HostKernel, TransposedArithmetic) {
+  Batch batch;
+  for (std::string t : {"f32", "f16", "bf16", "f64"})
+    for (auto [rows, columns] : {std::pair{"3", "5"}, {"48", "64"}, {"50", "77"}}) {
+      std::string prefix = "tensor<2x", x = prefix + rows + "x" + columns + "x" + t + ">",
+                  y = prefix + columns + "x" + rows + "x" + t + ">",
+                  row = std::string("tensor<") + columns + "x" + t + ">";
+      batch.add({.name = "transposed arithmetic " + x,
+                 .inputs = {x, row, x},
+                 .body = "%a = graph.add %0, %1 : (" + x + ", " + row + ") -> " + x + "\n%b = graph.max %a, %2 : (" +
+                         x + ", " + x + ") -> " + x +
+                         "\n%c = graph.transpose %b {permutation = array<i64: 0, 2, 1>} : (" + x + ") -> " + y,
+                 .yields = {"%c : " + y},
+                 .form = kernel::Form::Pointwise});
+    }
+  batch.run();
+}
+
 TEST(HostKernel, ReductionRows) {
   Batch batch;
   for (std::string t : {"f32", "f16", "bf16", "f64", "i32"})
@@ -113,6 +132,12 @@ TEST(HostKernel, SharedBuffers) {
                     .body = "%a = graph.transpose %0 {permutation = array<i64: 1, 0>} : (" + x + ") -> " + t,
                     .yields = {"%a : " + t}},
                    0, 0));
+  EXPECT_FALSE(may({.name = "transposed arithmetic",
+                    .inputs = {x, x},
+                    .body = "%a = graph.add %0, %1 : (" + x + ", " + x + ") -> " + x +
+                            "\n%b = graph.transpose %a {permutation = array<i64: 1, 0>} : (" + x + ") -> " + t,
+                    .yields = {"%b : " + t}},
+                   0, 1));
   EXPECT_FALSE(may({.name = "reversed",
                     .inputs = {x},
                     .body = "%a = graph.slice %0 {starts = array<i64: 0, 9>, sizes = array<i64: 6, 10>, strides = "

@@ -394,4 +394,80 @@ TEST(Facts, PermutedOpsComputeTheSame) {
     EXPECT_TRUE(built.count(op)) << op;
 }
 
+//===-- Split dimensions ---------------------------------------------------------------===//
+
+/// The tensor with dimension `dim` as two dimensions; all elements stay where they are.
+HostTensor withSplit(const HostTensor &x, int64_t dim, ArrayRef<int64_t> whole) {
+  SmallVector<int64_t> shape(x.shape);
+  int64_t extent = shape[dim], inner = 2;
+  while (whole[dim] % inner != 0)
+    ++inner;
+  shape[dim] = extent == 1 ? 1 : extent / inner;
+  shape.insert(shape.begin() + dim + 1, extent == 1 ? 1 : inner);
+  return HostTensor(RankedTensorType::get(shape, x.element), x.values);
+}
+
+/// Whether IndexingOpInterface::permuted may be asked to split the dimension.
+bool canSplit(IndexingOpInterface op, int64_t dim, ArrayRef<int64_t> whole) {
+  bool spreads = isOfKind(op, LoopKind::Elementwise) || isa<LayerNormOp, LayerNormGradOp>(op);
+  bool reduces = isa<ReductionOpInterface>(op.getOperation());
+  auto fits = [&](Value v) { return typeOf(v).getRank() == int64_t(whole.size()) || typeOf(v).getRank() == 0; };
+  if (whole[dim] < 2 || op.drawsNumbers() || isOfKind(op, LoopKind::Permutation) || op->hasAttr("layout"))
+    return false;
+  if (!spreads && (!llvm::all_of(op->getOperands(), fits) || (!reduces && !llvm::all_of(op->getResults(), fits))))
+    return false;
+  bool combines = reduces || isa<LayerNormOp, LayerNormGradOp>(op);
+  return combines || isOfKind(op, LoopKind::Elementwise) || isOfKind(op, LoopKind::Broadcast) ||
+         op.followingDim(op->getOpOperand(0), op->getResult(0), dim) == dim;
+}
+
+void checkSplit(IndexingOpInterface op, ArrayRef<HostTensor> operands, int64_t dim, ArrayRef<int64_t> whole,
+                std::set<std::string> &built) {
+  size_t rank = whole.size();
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(rank));
+  order.insert(order.begin() + dim, dim);
+  Block block;
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToEnd(&block);
+  Tensors inputs;
+  SmallVector<Value> values;
+  for (const HostTensor &x : operands) {
+    inputs.push_back(x.shape.empty() ? x : withSplit(withRank(x, rank), dim, whole));
+    values.push_back(block.addArgument(inputs.back().type(), op->getLoc()));
+  }
+  Operation *made = op.permuted(builder, order, values);
+  if (!made)
+    return;
+  Tensors before = evaluate(op, operands);
+  for (auto [v, x] : llvm::zip_equal(made->getResults(), before))
+    if (x.shape.size() == rank)
+      v.setType(withSplit(x, dim, whole).type());
+  ASSERT_TRUE(succeeded(verify(made)));
+  built.insert(op->getName().getStringRef().str());
+  for (auto [x, y] : llvm::zip_equal(before, evaluate(made, inputs))) {
+    ASSERT_EQ(x.values.size(), y.values.size());
+    EXPECT_TRUE(std::equal(y.values.begin(), y.values.end(), x.values.begin(), near));
+  }
+}
+
+/// An op for tensors of which a dimension is split computes the same elements.
+TEST(Facts, OpsOfSplitDimensionsComputeTheSame) {
+  std::set<std::string> built;
+  forEachOpRun([&](Operation *op, ArrayRef<HostTensor> operands) {
+    auto indexed = dyn_cast<IndexingOpInterface>(op);
+    if (!indexed || operands.empty())
+      return;
+    bool spreads = isOfKind(op, LoopKind::Elementwise) || isOfKind(op, LoopKind::Broadcast);
+    ArrayRef<int64_t> whole = shapeOf(spreads ? Value(op->getResult(0)) : op->getOperand(0));
+    for (int64_t dim = 0; dim < int64_t(whole.size()); ++dim)
+      if (canSplit(indexed, dim, whole)) {
+        ASSERT_NO_FATAL_FAILURE(checkSplit(indexed, operands, dim, whole, built)) << op->getName().getStringRef().str();
+      }
+  });
+  for (const char *op :
+       {"graph.add", "graph.select", "graph.concat", "graph.slice", "graph.pad", "graph.broadcast", "graph.resize",
+        "graph.softmax", "graph.reduce_sum", "graph.reduce_max", "graph.layer_norm", "graph.layer_norm_grad"})
+    EXPECT_TRUE(built.count(op)) << op;
+}
+
 } // namespace

@@ -12,14 +12,21 @@ using namespace mpc::graph;
 
 using Order = ArrayRef<int64_t>;
 
-/// The place of an old dimension.
-static int64_t placeOf(int64_t dim, Order order) { return llvm::find(order, dim) - order.begin(); }
+/// The place of an old dimension, which is not split.
+static int64_t placeOf(int64_t dim, Order order) {
+  assert(llvm::count(order, dim) == 1 && "a dimension that an attribute names as one axis is not split");
+  return llvm::find(order, dim) - order.begin();
+}
+/// The places of old dimensions, and of all parts of those that are split, ascending.
 static Shape placesOf(ArrayRef<int64_t> dims, Order order) {
-  Shape places = llvm::map_to_vector(dims, [&](int64_t dim) { return placeOf(dim, order); });
-  llvm::sort(places);
+  Shape places;
+  for (auto [place, dim] : llvm::enumerate(order))
+    if (llvm::is_contained(dims, dim))
+      places.push_back(place);
   return places;
 }
-/// One value for each dimension, in the new order.
+/// One value for each dimension, in the new order. All parts of a split dimension, which the op does not change, have
+/// its value.
 template <typename T>
 static SmallVector<T> reordered(ArrayRef<T> values, Order order) {
   return llvm::map_to_vector(order, [&](int64_t dim) { return values[dim]; });
@@ -75,7 +82,9 @@ Operation *LayerNormGradOp::permuted(OpBuilder &b, Order order, ValueRange opera
 
 #define REDUCTION(OP)                                                                                                  \
   Operation *OP::permuted(OpBuilder &b, Order order, ValueRange operands) {                                            \
-    return OP::create(b, getLoc(), operands[0], placesOf(getAxes(), order), getKeepdims());                            \
+    auto made = OP::create(b, getLoc(), operands[0], placesOf(getAxes(), order), getKeepdims());                       \
+    made->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());                                                \
+    return made;                                                                                                       \
   }
 REDUCTION(ReduceSumOp)
 REDUCTION(ReduceMeanOp)
@@ -96,7 +105,7 @@ Operation *DropoutOp::permuted(OpBuilder &b, Order order, ValueRange operands) {
   for (int64_t dim : order) {
     if (mask[dim] == 1)
       continue;
-    if (dim < last)
+    if (dim <= last)
       return nullptr;
     last = dim;
   }
@@ -110,7 +119,11 @@ Operation *DropoutOp::permuted(OpBuilder &b, Order order, ValueRange operands) {
 Operation *SliceOp::permuted(OpBuilder &b, Order order, ValueRange operands) {
   SliceOp made = rebuild(b, *this, order, operands);
   made.setStarts(reordered(getStarts(), order));
-  made.setSizes(reordered(getSizes(), order));
+  Shape sizes = reordered(getSizes(), order);
+  for (auto [place, dim] : llvm::enumerate(order))
+    if (llvm::count(order, dim) > 1)
+      sizes[place] = shapeOf(operands[0])[place];
+  made.setSizes(sizes);
   made.setStrides(reordered(getStrides(), order));
   return made;
 }
@@ -139,7 +152,8 @@ Operation *BarrierOp::permuted(OpBuilder &b, Order order, ValueRange operands) {
   return rebuildPermuted(b, *this, order, operands);
 }
 Operation *BroadcastOp::permuted(OpBuilder &b, Order order, ValueRange operands) {
-  return typeOf(getX()).getRank() == int64_t(order.size()) ? rebuildPermuted(b, *this, order, operands) : nullptr;
+  int64_t rank = typeOf(operands[0]).getRank();
+  return rank == 0 || rank == int64_t(order.size()) ? rebuildPermuted(b, *this, order, operands) : nullptr;
 }
 /// Dimension i of the result was dimension order[i], which is dimension permutation[order[i]] of the operand; that has
 /// another place now.

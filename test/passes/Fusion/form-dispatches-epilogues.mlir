@@ -60,3 +60,29 @@ func.func @factor(%x: tensor<64x32xf16>, %scale: tensor<f32>, %w: tensor<16x32xf
   %5 = graph.matmul %4, %g {transpose_b} : (tensor<32x64xf8E4M3FN>, tensor<16x64xf8E5M2>) -> tensor<32x16xf32>
   return %3, %5 : tensor<64x16xf16>, tensor<32x16xf32>
 }
+
+// -----
+// A transpose computes the arithmetic in front of it on GPUs, too: in the tiles of a transposed copy where the elements are bytes, else in those of the loops. What a product absorbs stays with the product.
+// CHECK-LABEL: @transposed_arithmetic
+// CHECK: kernel.dispatch transposed_copy "mul+cast+transpose"(%{{.*}}, %{{.*}}) : (tensor<64x32xf32>, tensor<f32>) -> tensor<32x64xf8E4M3FN>
+// CHECK: kernel.dispatch pointwise "exp+transpose"
+// CHECK: kernel.dispatch contraction "matmul+relu"
+// CHECK: kernel.dispatch pointwise "transpose"
+// CHECK-NOT: kernel.dispatch
+// LIBRARY-LABEL: @transposed_arithmetic
+// LIBRARY: kernel.dispatch pointwise "mul+cast+transpose"
+// LIBRARY: kernel.dispatch pointwise "exp+transpose"
+// LIBRARY: kernel.dispatch contraction "matmul"
+// LIBRARY: kernel.dispatch pointwise "relu+transpose"
+// LIBRARY-NOT: kernel.dispatch
+func.func @transposed_arithmetic(%x: tensor<64x32xf32>, %scale: tensor<f32>, %w: tensor<32x16xf32>) -> (tensor<32x64xf8E4M3FN>, tensor<32x64xf32>, tensor<16x64xf32>) {
+  %0 = graph.mul %x, %scale : (tensor<64x32xf32>, tensor<f32>) -> tensor<64x32xf32>
+  %1 = graph.cast %0 : tensor<64x32xf32> to tensor<64x32xf8E4M3FN>
+  %2 = graph.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<64x32xf8E4M3FN>) -> tensor<32x64xf8E4M3FN>
+  %3 = graph.exp %x : tensor<64x32xf32>
+  %4 = graph.transpose %3 {permutation = array<i64: 1, 0>} : (tensor<64x32xf32>) -> tensor<32x64xf32>
+  %5 = graph.matmul %x, %w : (tensor<64x32xf32>, tensor<32x16xf32>) -> tensor<64x16xf32>
+  %6 = graph.relu %5 : tensor<64x16xf32>
+  %7 = graph.transpose %6 {permutation = array<i64: 1, 0>} : (tensor<64x16xf32>) -> tensor<16x64xf32>
+  return %2, %4, %7 : tensor<32x64xf8E4M3FN>, tensor<32x64xf32>, tensor<16x64xf32>
+}

@@ -178,3 +178,38 @@ func.func @forms(%x: tensor<8x1xf32>, %y: tensor<0x4xf32>, %dy: tensor<8x4xf32>,
   %2 = graph.gather_grad %dy, %i {axis = 0 : i64} : (tensor<8x4xf32>, tensor<8xi32>) -> tensor<5x4xf32>
   return %0, %1, %2 : tensor<8xf32>, tensor<4xf32>, tensor<5x4xf32>
 }
+
+// -----
+// A transpose reads each element of its operand once, so its loops compute the arithmetic in front of it. It is alone in its launch: a reduction of the same value has one of its own,
+// and computes the cheap arithmetic again.
+// CHECK-LABEL: @transposed_arithmetic
+// CHECK: kernel.dispatch pointwise "mul+cast+transpose"(%{{.*}}, %{{.*}}) : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<4x8xf16>
+// CHECK: graph.mul
+// CHECK: graph.cast
+// CHECK: graph.transpose
+// CHECK: kernel.yield
+// CHECK: kernel.dispatch reduction "mul+reduce_sum"
+// CHECK-NOT: kernel.dispatch
+func.func @transposed_arithmetic(%x: tensor<8x4xf32>, %s: tensor<4xf32>) -> (tensor<4x8xf16>, tensor<4xf32>) {
+  %0 = graph.mul %x, %s : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
+  %1 = graph.cast %0 : tensor<8x4xf32> to tensor<8x4xf16>
+  %2 = graph.transpose %1 {permutation = array<i64: 1, 0>} : (tensor<8x4xf16>) -> tensor<4x8xf16>
+  %3 = graph.reduce_sum %0 {axes = array<i64: 0>, keepdims = false} : (tensor<8x4xf32>) -> tensor<4xf32>
+  return %2, %3 : tensor<4x8xf16>, tensor<4xf32>
+}
+
+// -----
+// What another launch needs in memory is stored, and the transpose reads it from there. Random numbers are drawn in the order of the elements, where four neighbours share the work.
+// CHECK-LABEL: @stored_before_transpose
+// CHECK: %[[D:.*]]:2 = kernel.dispatch pointwise "tanh+dropout+neg"
+// CHECK: kernel.dispatch pointwise "transpose"(%[[D]]#0)
+// CHECK: kernel.dispatch pointwise "transpose"(%[[D]]#1)
+// CHECK-NOT: kernel.dispatch
+func.func @stored_before_transpose(%x: tensor<8x4xf32>, %s: tensor<i64>) -> (tensor<8x4xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  %0 = graph.tanh %x : tensor<8x4xf32>
+  %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  %2 = graph.dropout %x, %s, %s {ratio = 0.5 : f64, salt = 3 : i64} : (tensor<8x4xf32>, tensor<i64>, tensor<i64>) -> tensor<8x4xf32>
+  %3 = graph.neg %2 : tensor<8x4xf32>
+  %4 = graph.transpose %3 {permutation = array<i64: 1, 0>} : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  return %0, %1, %4 : tensor<8x4xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
