@@ -5,6 +5,7 @@
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
 #include "passes/Lowering/EmitKernels/Passes.h"
+#include "passes/Lowering/LoopPlan/Passes.h"
 #include "passes/Lowering/Schedule/Passes.h"
 #include "passes/Lowering/Schedule/TuningFile.h"
 #include "passes/Memory/Passes.h"
@@ -36,6 +37,7 @@ void mpc::buildGpuPlanPipeline(OpPassManager &manager, const GpuOptions &options
   manager.addPass(memory::createFindReusePass());
   manager.addPass(memory::createPlanArenaPass());
   manager.addPass(memory::createVerifyArenaPass());
+  manager.addPass(createPlanLoopsPass());
   mark(manager, "memory");
 }
 

@@ -5,6 +5,7 @@
 #include "passes/Fusion/Passes.h"
 #include "passes/Layout/Passes.h"
 #include "passes/Lowering/EmitKernels/Passes.h"
+#include "passes/Lowering/LoopPlan/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Simplify/Passes.h"
 #include "passes/Target/Passes.h"
@@ -31,6 +32,8 @@ void mpc::buildHostPlanPipeline(OpPassManager &manager, const HostOptions &optio
   manager.addPass(memory::createFindReusePass());
   manager.addPass(memory::createPlanArenaPass());
   manager.addPass(memory::createVerifyArenaPass());
+  // This comes behind the memory plan, which makes the last dispatches: copies of what cannot be assigned in place.
+  manager.addPass(createPlanLoopsPass());
   mark(manager, "memory");
 }
 

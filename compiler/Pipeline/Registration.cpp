@@ -10,6 +10,7 @@
 #include "passes/Lowering/DeviceToEmulator/Passes.h"
 #include "passes/Lowering/DeviceToNvvm/Passes.h"
 #include "passes/Lowering/EmitKernels/Passes.h"
+#include "passes/Lowering/LoopPlan/Passes.h"
 #include "passes/Lowering/Schedule/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Optimizers/Passes.h"
@@ -183,6 +184,7 @@ static void registerPasses() {
   registerMpcDecomposePasses();
   fusion::registerMpcFusionPasses();
   registerMpcSchedulePasses();
+  registerMpcLoopPlanPasses();
   memory::registerMpcMemoryPasses();
   registerMpcEmitKernelsPasses();
   registerMpcDeviceToEmulatorPasses();

@@ -6,6 +6,7 @@
 #include "compiler/Package/TunerSection.h"
 #include "compiler/Pipeline/Targets.h"
 #include "passes/Lowering/EmitKernels/Passes.h"
+#include "passes/Lowering/LoopPlan/Passes.h"
 #include "passes/Lowering/Schedule/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,6 +21,7 @@ void mpc::buildTunerPipeline(OpPassManager &manager, const GpuOptions &options, 
   manager.addPass(createSchedulePass()); // finds the scratch of the candidates' schedules
   manager.addPass(memory::createPlanArenaPass());
   manager.addPass(memory::createVerifyArenaPass());
+  manager.addPass(createPlanLoopsPass());
   mark(manager, "memory");
   manager.addPass(createEmitKernelsPass());
   mark(manager, "kernels");

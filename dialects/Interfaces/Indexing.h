@@ -79,6 +79,14 @@ mlir::Operation *rebuildPermuted(mlir::OpBuilder &builder, mlir::Operation *op, 
 /// which aligns the last dimensions; nullopt if the operand is broadcast along it.
 std::optional<int64_t> alignedDim(mlir::OpOperand &operand, mlir::OpResult result, int64_t dim);
 
+/// The elements of an operand along one of its dimensions that an op reads for one index of its result: those of the
+/// `span` indices from stride * (index along `dim`) + offset on that the operand has. Where the operand does not have
+/// all of them, the op reads fewer, or something else.
+struct ReadRange {
+  int64_t dim; ///< a dimension of the result
+  int64_t stride = 1, offset = 0, span = 1;
+};
+
 } // namespace mpc
 
 #include "dialects/Interfaces/Indexing.h.inc"

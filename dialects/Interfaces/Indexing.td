@@ -33,7 +33,13 @@ def IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
       with all dimensions, or with none. The results with all dimensions are permuted in the same way; a reduction without keepdims leaves the others in their new order.
       A convolution or pool changes its layout, and its weights stay. Returns null where the op has no such form.}],
       "::mlir::Operation *", "permuted", (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<int64_t>":$permutation, "::mlir::ValueRange":$operands), [{}],
-      [{ return ConcreteOp::getLoopKind() == ::mpc::LoopKind::Elementwise && !ConcreteOp::drawsNumbers() ? ::mpc::rebuildPermuted(builder, $_op, permutation, operands) : nullptr; }]>
+      [{ return ConcreteOp::getLoopKind() == ::mpc::LoopKind::Elementwise && !ConcreteOp::drawsNumbers() ? ::mpc::rebuildPermuted(builder, $_op, permutation, operands) : nullptr; }]>,
+    InterfaceMethod<[{Returns which elements of `operand` along its dimension `dim` an element of `result` depends on; nullopt where these do not follow from one index of the
+      result by a stride and an offset. By default they are those of followingDim.}],
+      "::std::optional<::mpc::ReadRange>", "readRange", (ins "::mlir::OpOperand &":$operand, "::mlir::OpResult":$result, "int64_t":$dim), [{}], [{
+        ::std::optional<int64_t> there = $_op.followingDim(operand, result, dim);
+        return there ? ::std::optional(::mpc::ReadRange{*there}) : ::std::nullopt;
+      }]>
   ];
 }
 

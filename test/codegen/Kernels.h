@@ -3,7 +3,9 @@
 #define MPC_TEST_CODEGEN_KERNELS_H
 #include "compiler/Codegen/HostCodegen.h"
 #include "passes/Lowering/EmitKernels/KernelEmitter.h"
+#include "passes/Lowering/LoopPlan/Passes.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
 
 namespace mpc::test {
 
@@ -15,7 +17,10 @@ public:
       : parent(moduleFor(context, gpu)), emitter(*parent, gpu ? 1 : hostUnits) {}
 
   /// Returns all launches of a dispatch: [#kernel.launch].
-  mlir::FailureOr<mlir::ArrayAttr> addAll(kernel::DispatchOp dispatch) { return emitter.add(kept(dispatch)); }
+  mlir::FailureOr<mlir::ArrayAttr> addAll(kernel::DispatchOp dispatch) {
+    mlir::FailureOr<kernel::DispatchOp> planned = keep(dispatch);
+    return failed(planned) ? mlir::FailureOr<mlir::ArrayAttr>() : emitter.add(*planned);
+  }
   /// Returns the launch of a dispatch that has only one.
   mlir::FailureOr<kernel::LaunchAttr> add(kernel::DispatchOp dispatch) {
     mlir::FailureOr<mlir::ArrayAttr> launches = addAll(dispatch);
@@ -38,13 +43,18 @@ private:
     return module;
   }
   /// Returns the dispatch's copy in a copy of its module, for the emitter compares later dispatches with it, and the
-  /// caller may drop the module.
-  kernel::DispatchOp kept(kernel::DispatchOp dispatch) {
+  /// caller may drop the module. The copy has loops.
+  mlir::FailureOr<kernel::DispatchOp> keep(kernel::DispatchOp dispatch) {
     auto module = dispatch->getParentOfType<mlir::ModuleOp>();
     copies.emplace_back(module.clone());
     llvm::SmallVector<kernel::DispatchOp> from, to;
     module.walk([&](kernel::DispatchOp op) { from.push_back(op); });
     copies.back()->walk([&](kernel::DispatchOp op) { to.push_back(op); });
+    (*copies.back())->setAttr(kernel::TargetAttr::name, kernel::TargetAttr::of(*parent));
+    mlir::PassManager passes(module.getContext());
+    passes.addPass(createPlanLoopsPass());
+    if (failed(passes.run(*copies.back())))
+      return mlir::failure();
     return to[llvm::find(from, dispatch) - from.begin()];
   }
 

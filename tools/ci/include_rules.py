@@ -37,7 +37,7 @@ ROOMS = {
         "KernelToHost": ("Elemental", "LoopPlan"),
         "KernelToGpu": ("Elemental", "LoopPlan"),
         "Schedule": (),
-        "HeroToGpu": ("Elemental", "KernelToGpu", "Schedule"),
+        "HeroToGpu": ("Elemental", "KernelToGpu", "LoopPlan", "Schedule"),
         "EmitKernels": ("HeroToGpu", "KernelToGpu", "KernelToHost", "LoopPlan"),
         "DeviceToNvvm": (),
         "DeviceToEmulator": (),

@@ -15,7 +15,7 @@ import sys
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 DIALECTS = {"graph": "dialects/Graph/IR/GraphOps.td", "train": "dialects/Train/IR/TrainOps.td", "kernel": "dialects/Kernel/IR/Kernel.td"}
 # The areas are in the order of the pipeline (compiler/Pipeline); those without a top folder are in passes/.
-AREAS = ["Training", "Precision", "Autodiff", "Optimizers", "Simplify", "Target", "Layout", "Decompose", "Fusion", "compiler/Pipeline", "Lowering/Schedule", "Memory", "Lowering/EmitKernels", "Lowering/DeviceToNvvm", "Lowering/DeviceToEmulator"]
+AREAS = ["Training", "Precision", "Autodiff", "Optimizers", "Simplify", "Target", "Layout", "Decompose", "Fusion", "compiler/Pipeline", "Lowering/Schedule", "Memory", "Lowering/LoopPlan", "Lowering/EmitKernels", "Lowering/DeviceToNvvm", "Lowering/DeviceToEmulator"]
 
 
 def output(*command):

@@ -82,8 +82,9 @@ def RepeatLoop : Loop<"Repeat">;
 
 class Graph_OpBase<string mnemonic, Precision precision, Gradient gradient, Loop loop, list<Trait> traits, list<Trait> effects = [Pure]>
     : Op<Graph_Dialect, mnemonic, !listconcat(effects, [PrecisionOpInterface, IndexingOpInterface], gradient.traits, loop.traits, traits)> {
-  // An op adds these to its declaration if it says itself which results depend on which operands, or that no magnitude grows (Indexing.cpp).
+  // An op adds these to its declaration if it says itself which results depend on which operands, which of their elements it reads, or that no magnitude grows (Indexing.cpp).
   string dependsOn = "bool dependsOn(::mlir::OpOperand &operand, ::mlir::OpResult result);\n";
+  string readRange = "::std::optional<::mpc::ReadRange> readRange(::mlir::OpOperand &operand, ::mlir::OpResult result, int64_t dim);\n";
   string keepsMagnitudes = "bool keepsMagnitudes() { return true; }\n";
   string permuted = "::mlir::Operation *permuted(::mlir::OpBuilder &builder, ::llvm::ArrayRef<int64_t> permutation, ::mlir::ValueRange operands);\n";
   string classDeclaration =

@@ -103,6 +103,54 @@ Followed ResizeGradOp::followingDim(OpOperand &operand, OpResult result, int64_t
   return besideResize(*this, operand, result, dim);
 }
 
+//===-- What is read beside the same index -------------------------------------------------------------===//
+
+using Read = std::optional<ReadRange>;
+
+/// Operand i of a concatenation is read where its part of the result begins.
+Read ConcatOp::readRange(OpOperand &operand, OpResult, int64_t dim) {
+  int64_t begin = 0;
+  if (dim == int64_t(getAxis()))
+    for (Value before : getInputs().take_front(operand.getOperandNumber()))
+      begin += shapeOf(before)[dim];
+  return ReadRange{.dim = dim, .offset = -begin};
+}
+Read SliceOp::readRange(OpOperand &, OpResult, int64_t dim) {
+  return ReadRange{.dim = dim, .stride = getStrides()[dim], .offset = getStarts()[dim]};
+}
+Read PadOp::readRange(OpOperand &, OpResult, int64_t dim) {
+  return getInterior()[dim] == 0 ? Read(ReadRange{.dim = dim, .offset = -getLow()[dim]}) : std::nullopt;
+}
+
+/// Returns the number of neighbours that a window covers along spatial dimension i.
+template <typename Pool>
+static int64_t coverOf(Pool pool, int64_t i) {
+  return pool.getDilations()[i] * (pool.getKernel()[i] - 1) + 1;
+}
+template <typename Pool>
+static Read windowAlong(Pool pool, OpOperand &operand, int64_t dim) {
+  if (besideWindow(pool, operand, dim))
+    return ReadRange{dim};
+  int64_t i = dim - spatialAxis(pool.getLayout());
+  return ReadRange{
+      .dim = dim, .stride = pool.getStrides()[i], .offset = -pool.getPadLow()[i], .span = coverOf(pool, i)};
+}
+Read MaxPoolOp::readRange(OpOperand &operand, OpResult, int64_t dim) { return windowAlong(*this, operand, dim); }
+Read AvgPoolOp::readRange(OpOperand &operand, OpResult, int64_t dim) { return windowAlong(*this, operand, dim); }
+
+/// The windows that cover an element are those that begin at it or before it; with a stride their
+/// numbers are quotients.
+template <typename Pool>
+static Read windowsOver(Pool pool, OpOperand &operand, int64_t dim) {
+  if (besideWindow(pool, operand, dim))
+    return ReadRange{dim};
+  int64_t i = dim - spatialAxis(pool.getLayout()), span = coverOf(pool, i);
+  return pool.getStrides()[i] == 1 ? Read(ReadRange{.dim = dim, .offset = pool.getPadLow()[i] - span + 1, .span = span})
+                                   : std::nullopt;
+}
+Read MaxPoolGradOp::readRange(OpOperand &operand, OpResult, int64_t dim) { return windowsOver(*this, operand, dim); }
+Read AvgPoolGradOp::readRange(OpOperand &operand, OpResult, int64_t dim) { return windowsOver(*this, operand, dim); }
+
 //===-- Reductions -------------------------------------------------------------------===//
 
 /// The reduced axes disappear, or stay with one index.

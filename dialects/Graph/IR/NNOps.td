@@ -55,6 +55,7 @@ defvar PoolWindow = (ins DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides, 
                          DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high, Graph_DefaultLayout:$layout);
 
 def Graph_MaxPoolOp : Graph_Op<"max_pool", Follow, Differentiable, WindowLoop, [InferTypeOpAdaptor]> {
+  let extraClassDeclaration = classDeclaration # readRange;
   let summary = "maximum over windows, and its position in the window";
   let description = [{
     `argmax` is the row-major position in the window of its first maximum (NaN counts as the largest), which is all that the gradient needs.
@@ -65,18 +66,21 @@ def Graph_MaxPoolOp : Graph_Op<"max_pool", Follow, Differentiable, WindowLoop, [
   let hasVerifier = 1;
 }
 def Graph_MaxPoolGradOp : Graph_Op<"max_pool_grad", Follow, Differentiable, WindowLoop> {
+  let extraClassDeclaration = classDeclaration # readRange;
   let summary = "cotangent of a max_pool's x, given that of y and the argmax";
   let arguments = !con((ins Graph_Float:$dy, StaticShapeTensorOf<[I16]>:$argmax), PoolWindow);
   let results = (outs Graph_Float:$dx);
   let hasVerifier = 1;
 }
 def Graph_AvgPoolOp : Graph_Op<"avg_pool", Follow, Differentiable, WindowLoop, [InferTypeOpAdaptor]> {
+  let extraClassDeclaration = classDeclaration # readRange;
   let summary = "mean over windows; padding counts in the divisor only with `count_include_pad`";
   let arguments = !con((ins Graph_Float:$x), PoolWindow, (ins UnitAttr:$count_include_pad, UnitAttr:$ceil_mode));
   let results = (outs Graph_Float:$y);
   let hasVerifier = 1;
 }
 def Graph_AvgPoolGradOp : Graph_Op<"avg_pool_grad", Follow, Differentiable, WindowLoop> {
+  let extraClassDeclaration = classDeclaration # readRange;
   let summary = "cotangent of an avg_pool's x, given that of y";
   let arguments = !con((ins Graph_Float:$dy), PoolWindow, (ins UnitAttr:$count_include_pad, UnitAttr:$ceil_mode));
   let results = (outs Graph_Float:$dx);

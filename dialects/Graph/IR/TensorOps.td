@@ -63,6 +63,7 @@ def Graph_BroadcastOp : Graph_Op<"broadcast", Follow, Differentiable, BroadcastL
 }
 
 def Graph_ConcatOp : Graph_Op<"concat", Promote, Differentiable, MovementLoop, [InferTypeOpAdaptor]> {
+  let extraClassDeclaration = classDeclaration # readRange;
   let summary = "concatenation along `axis`";
   let arguments = (ins Variadic<Graph_Tensor>:$inputs, I64Attr:$axis);
   let results = (outs Graph_Tensor:$result);
@@ -70,6 +71,7 @@ def Graph_ConcatOp : Graph_Op<"concat", Promote, Differentiable, MovementLoop, [
 }
 
 def Graph_SliceOp : Graph_Op<"slice", Follow, Differentiable, MovementLoop, [InferTypeOpAdaptor]> {
+  let extraClassDeclaration = classDeclaration # readRange;
   let summary = "result[i] = x[starts + i*strides], `sizes` elements per dimension; strides may be negative";
   let arguments = (ins Graph_Tensor:$x, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$strides);
   let results = (outs Graph_Tensor:$y);
@@ -77,7 +79,7 @@ def Graph_SliceOp : Graph_Op<"slice", Follow, Differentiable, MovementLoop, [Inf
 }
 
 def Graph_PadOp : Graph_Op<"pad", Follow, Differentiable, MovementLoop, [InferTypeOpAdaptor]> {
-  let extraClassDeclaration = classDeclaration # "bool keepsMagnitudes() { return getValue().isZero(); }\n";
+  let extraClassDeclaration = classDeclaration # readRange # "bool keepsMagnitudes() { return getValue().isZero(); }\n";
   let summary = "surrounds x with `value`, and puts `interior` copies of it between neighbours";
   let description = [{
     Result dimension d has low[d] + (n-1)*(interior[d]+1) + 1 + high[d] elements (low + high for n = 0). Negative low and high crop.

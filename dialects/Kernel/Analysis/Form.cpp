@@ -3,6 +3,7 @@
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Kernel/Analysis/Space.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "dialects/Support/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 
@@ -38,7 +39,7 @@ struct TransposedCopy {
       int64_t bytes = llvm::divideCeil(graph::typeOf(v).getElementTypeBitWidth(), 8);
       copy.hasOnlyBytes &= bytes == 1;
       if (transposed)
-        copy.tileBytes += transposedTileSide * transposedTileSide * bytes;
+        copy.tileBytes += gpuBlocks.copyTile * gpuBlocks.copyTile * bytes;
       else
         copy.hasValues = true;
     }

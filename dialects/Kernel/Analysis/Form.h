@@ -5,9 +5,6 @@
 
 namespace mpc::kernel {
 
-/// The side, in elements, of the square tiles in which a `transposed_copy` moves matrices through shared memory.
-inline constexpr int64_t transposedTileSide = 64;
-
 /// Returns the form that the body of a dispatch has on the target of the module around it; the form that the dispatch
 /// states is not read. A dispatch whose results are all empty walks over nothing and is pointwise, unless it has a
 /// product. Fails with a located error where no one loop nest computes the body: its reductions are over different

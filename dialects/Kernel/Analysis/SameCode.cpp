@@ -10,7 +10,7 @@ static SmallVector<unsigned> batchInputs(DispatchOp member) {
 }
 
 static llvm::hash_code hashOf(DispatchOp dispatch) {
-  llvm::hash_code hash = llvm::hash_combine(dispatch.getFormAttr(), dispatch.getScheduleAttr(),
+  llvm::hash_code hash = llvm::hash_combine(dispatch.getFormAttr(), dispatch.getScheduleAttr(), dispatch.getLoopsAttr(),
                                             llvm::hash_combine_range(dispatch->getOperandTypes()),
                                             llvm::hash_combine_range(dispatch->getResultTypes()));
   for (Operation &op : dispatch.getBody().front())
@@ -26,7 +26,7 @@ static llvm::hash_code hashOf(DispatchOp dispatch) {
 /// The members of a batch have the in-place results of the batch, so those of the batch are compared.
 static bool sameButInPlace(DispatchOp a, DispatchOp b) {
   if (a.getForm() != b.getForm() || a.getScheduleAttr() != b.getScheduleAttr() ||
-      a->getDiscardableAttrDictionary() != b->getDiscardableAttrDictionary() ||
+      a.getLoopsAttr() != b.getLoopsAttr() || a->getDiscardableAttrDictionary() != b->getDiscardableAttrDictionary() ||
       !llvm::equal(a->getOperandTypes(), b->getOperandTypes()) ||
       !llvm::equal(a->getResultTypes(), b->getResultTypes()))
     return false;

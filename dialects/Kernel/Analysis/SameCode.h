@@ -6,8 +6,8 @@
 
 namespace mpc::kernel {
 
-/// Keys of maps: two dispatches are equal if one kernel computes both. Their forms, bodies, types, schedules and
-/// in-place results count; names, locations and places in memory do not.
+/// Keys of maps: two dispatches are equal if one kernel computes both. Their forms, bodies, types, schedules,
+/// loops and in-place results count; names, locations and places in memory do not.
 struct SameCode {
   static DispatchOp getEmptyKey() {
     return DispatchOp::getFromOpaquePointer(llvm::DenseMapInfo<void *>::getEmptyKey());

@@ -1,5 +1,6 @@
 //===- Dispatch.cpp - what one launch computes: verifiers and questions ---------------------===//
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/Dims.h"
 #include "dialects/Kernel/Analysis/Form.h"
 #include "dialects/Kernel/Analysis/Reuse.h"
 #include "dialects/Kernel/IR/Kernel.h"
@@ -83,7 +84,9 @@ LogicalResult DispatchOp::verifyReuse() {
   return success();
 }
 
-LogicalResult DispatchOp::verifyRegions() { return failure(failed(verifyForm(*this)) || failed(verifyReuse())); }
+LogicalResult DispatchOp::verifyRegions() {
+  return failure(failed(verifyForm(*this)) || failed(verifyLoops(*this, gpuOf(*this))) || failed(verifyReuse()));
+}
 
 /// Verifies what memory planning has set: the places of the values.
 LogicalResult DispatchOp::verifyPlaces() {

@@ -11,6 +11,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialects/Kernel/IR/Contraction.h"
+#include "dialects/Kernel/IR/Loop.h"
 #include "dialects/Kernel/Target/GpuArch.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/SymbolTable.h"

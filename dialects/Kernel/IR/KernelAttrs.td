@@ -81,6 +81,45 @@ def Kernel_ContractionAttr : AttrDef<Kernel_Dialect, "Contraction"> {
   let hasCustomAssemblyFormat = 1;
 }
 
+def Kernel_Walk : I32EnumAttr<"Walk", "how loops go through the points of a space", [
+    I32EnumAttrCase<"Points", 0, "points">, I32EnumAttrCase<"Tiles", 1, "tiles">, I32EnumAttrCase<"Copies", 2, "copies">, I32EnumAttrCase<"Rows", 3, "rows">,
+    I32EnumAttrCase<"Columns", 4, "columns">]> {
+  let cppNamespace = "::mpc::kernel";
+  let genSpecializedAttr = 0;
+}
+
+def Kernel_LoopsAttr : AttrDef<Kernel_Dialect, "Loops"> {
+  let mnemonic = "loops";
+  let summary = "in which order loops go through the space of a dispatch, and how threads share them";
+  let description = [{
+    An example is `#kernel.loops<columns 32x3136x64 order = [0 to 1, 2 by 64] parallel = 0>`, a sum of each of 64 channels. mpc-plan-loops decides it once, and emission makes these loops
+    and no others.
+
+    The walk says which results there are and which loop is innermost:
+
+    - `points`: no reductions; an iteration computes all results of a point;
+    - `tiles`: the same, in tiles of the two innermost loops, because an operand is contiguous along the outer one of them (a transpose);
+    - `copies`, of the form transposed_copy: values and the transposes of their matrices, in tiles that go through shared memory;
+    - `rows`: reductions; for each kept point, the reduced loops with their sums in registers;
+    - `columns`: reductions along dimensions that are not contiguous; the last kept loop is innermost, and has a sum for each of its iterations.
+
+    Then come the extents of the space's dimensions (dialects/Kernel/Analysis/Dims.h; those of `copies` are matrices, rows and columns) and the loops:
+
+    - `order`: the loops, outermost first. Each walks a dimension, or several neighbouring ones as one row-major number (`0 to 1`); `by` gives the iterations of a tile. A reduced loop
+      with tiles adds each of them up on its own, and then adds that sum to the total;
+    - `parallel`: how many of the outermost loops are shared among threads, iteration by iteration; the tiles of kept loops always are;
+    - `vector`: the neighbours along the innermost dimension that one iteration or thread computes;
+    - `threads` (GPUs): the threads of a block. With `rows` the second number of them share a row; with `columns` they are neighbours along the innermost loop, and the first number
+      divides the reduced loops among itself;
+    - `unroll` (`rows` on GPUs): threads unroll their pieces of a row, and keep in registers what several stages read;
+    - `cuts` (`points` on the host): places at which the innermost loop is cut, because what it reads changes there (a concatenation).
+  }];
+  let parameters = (ins "::mpc::kernel::Walk":$walk, ArrayRefParameter<"int64_t">:$extents, ArrayRefParameter<"::mpc::kernel::Loop">:$order, "int64_t":$parallel,
+                        "int64_t":$vector, ArrayRefParameter<"int64_t">:$threads, "bool":$unroll, ArrayRefParameter<"int64_t">:$cuts);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 // Prints and parses [#kernel.tensor_map<...>, ...].
 def Kernel_TensorMaps : OptionalArrayRefParameter<"::mpc::kernel::TensorMapAttr"> {
   let parser = "parseTensorMaps($_parser)";

@@ -26,6 +26,7 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
     Later passes add how the dispatch is computed and launched (passes/Lowering) and where its values lie (passes/Memory):
 
     - `schedule`, of a contraction: how a GPU computes it;
+    - `loops`: in which order loops go through its points. Those of a contraction are the loops behind a host library's call. Scatters and batches have none;
     - `scratch_bytes`: the scratch memory that the launch needs for itself;
     - `may_reuse`, with an entry for each result: the inputs whose buffer the result may take over, because no element of them is read after it was written. A contraction has none;
     - `in_place`, with an entry for each result: the input whose buffer the result does take over, or -1;
@@ -41,7 +42,7 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
   let arguments = (ins Kernel_FormAttr:$form, StrAttr:$name, Variadic<Graph_Tensor>:$inputs, OptionalAttr<Kernel_ContractionAttr>:$schedule,
                        OptionalAttr<TypedArrayAttrBase<DenseI64ArrayAttr, "numbers of inputs, for each result">>:$may_reuse, OptionalAttr<DenseI64ArrayAttr>:$in_place,
                        OptionalAttr<DenseI64ArrayAttr>:$args, OptionalAttr<DenseI64ArrayAttr>:$arg_steps, OptionalAttr<I64Attr>:$scratch_bytes, OptionalAttr<I64Attr>:$scratch_offset,
-                       OptionalAttr<TypedArrayAttrBase<Kernel_LaunchAttr, "launches">>:$launches);
+                       OptionalAttr<TypedArrayAttrBase<Kernel_LaunchAttr, "launches">>:$launches, OptionalAttr<Kernel_LoopsAttr>:$loops);
   let results = (outs Variadic<Graph_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "custom<Form>($form) $name `(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $body";

@@ -124,8 +124,6 @@ static Value address(ElementEmitter &e, const Buffer &buffer, const Index &linea
 Value ElementEmitter::load(const Buffer &buffer, const Index &linear) {
   Type element = buffer.type.getElementType(), storage = storageType(element);
   unsigned bytes = storage.getIntOrFloatBitWidth() / 8;
-  if (recording)
-    accesses.push_back({linear, bytes, false});
   auto op = LLVM::LoadOp::create(b, storage, address(*this, buffer, linear, storage), bytes);
   op.setAliasScopesAttr(buffer.aliasScopes);
   op.setNoaliasScopesAttr(buffer.noaliasScopes);
@@ -142,8 +140,6 @@ Value ElementEmitter::load(const Buffer &buffer, const Index &linear) {
 void ElementEmitter::store(const Buffer &buffer, const Index &linear, Value v) {
   Type element = buffer.type.getElementType(), storage = storageType(element);
   unsigned bytes = storage.getIntOrFloatBitWidth() / 8;
-  if (recording)
-    accesses.push_back({linear, bytes, true});
   if (element.isF16()) {
     v = truncate(element, v);
   } else if (element.isBF16()) {

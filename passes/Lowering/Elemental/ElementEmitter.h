@@ -13,7 +13,7 @@
 #ifndef MPC_LOWERING_ELEMENTAL_ELEMENTEMITTER_H
 #define MPC_LOWERING_ELEMENTAL_ELEMENTEMITTER_H
 #include "dialects/Graph/IR/Graph.h"
-#include "passes/Lowering/Elemental/Index.h"
+#include "dialects/Kernel/Analysis/Index.h"
 #include "passes/Lowering/Scalar/ScalarBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMAttrs.h"
 #include <unordered_map>
@@ -104,27 +104,8 @@ public:
   /// if (condition) body(); where the condition is null, just body().
   void when(mlir::Value condition, llvm::function_ref<void()> body);
 
-  //===-- What happened ----------------------------------------------------------------------===//
-
   /// Whether an op had no elemental model, for which a diagnostic was emitted.
   bool failed() const { return hasFailed; }
-  /// The record of a rehearsal (LoopPlan/Rehearsal.cpp), filled while `recording`: all index forms that
-  /// became code (`forms`), the accesses among them, and cuts.
-  struct Access {
-    Index linear; ///< in elements
-    unsigned bytes;
-    bool isStore;
-  };
-  /// Records that the ops to compute change at a value of one loop variable, as a concatenation goes on to
-  /// its next operand.
-  void cut(const Index &i, int64_t at) {
-    if (recording && i.terms().size() == 1 && i.terms()[0].second == 1)
-      cuts.push_back({i.terms()[0].first, at - i.constant()});
-  }
-  bool recording = false;
-  std::vector<Index> forms;
-  std::vector<Access> accesses;
-  std::vector<std::pair<SymbolId, int64_t>> cuts; ///< a symbol, and the first of its values after the change
 
 private:
   struct Symbol {

@@ -1,7 +1,7 @@
 //===- Symbols.cpp - ranges, quotients and materialisation of index forms -----===//
+#include "dialects/Kernel/Analysis/Indices.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace mpc;
@@ -40,34 +40,6 @@ bool ElementEmitter::visible(Value v) { return v.getParentRegion()->isAncestor(b
 
 //===-- Quotients ----------------------------------------------------------------===//
 
-/// Where i contains a multiple of divisor*quotient + remainder, puts the dividend in its place: if a reshape
-/// took a number apart and no op reads the parts, no division is needed.
-template <typename Quotients>
-static Index recombined(Index i, const Quotients &quotients) {
-  // The last quotients come first, since they may divide quotients of earlier ones.
-  for (const auto &q : llvm::reverse(quotients)) {
-    // A remainder that was computed is one symbol; where no division was needed, the remainder consists of
-    // the dividend's own symbols.
-    if (q.remainder.terms().size() != 1 || q.remainder.constant() != 0)
-      continue;
-    auto [lower, factor] = q.remainder.terms()[0];
-    int64_t unit = i.coefficient(lower);
-    if (unit == 0 || q.dividend.coefficient(lower) != 0)
-      continue;
-    for (auto [upper, one] : q.quotient.terms())
-      if (one == 1 && q.dividend.coefficient(upper) == 0 && i.coefficient(upper) == q.divisor / factor * unit) {
-        // divisor/factor*upper + lower = (dividend - divisor*(quotient - upper))/factor
-        Index whole = q.quotient - Index::symbol(upper), rest = q.dividend - whole * q.divisor,
-              part(rest.constant() / factor);
-        for (auto [symbol, c] : rest.terms())
-          part = part + Index::symbol(symbol, c / factor);
-        i = i + (part - Index::symbol(lower) - Index::symbol(upper, q.divisor / factor)) * unit;
-        break;
-      }
-  }
-  return i;
-}
-
 /// Finds i = divisor*quotient + remainder. Terms whose coefficient is a multiple of the divisor are taken out
 /// of the division; when the range of the other terms fits into [0, divisor), nothing is left to divide.
 ElementEmitter::Quotient &ElementEmitter::quotient(const Index &i, int64_t divisor) {
@@ -76,15 +48,7 @@ ElementEmitter::Quotient &ElementEmitter::quotient(const Index &i, int64_t divis
     if (q.divisor == divisor && q.dividend == i && q.region->isAncestor(here))
       return q;
 
-  Index whole, rest;
-  for (auto [id, c] : i.terms())
-    (c % divisor == 0 ? whole : rest) =
-        (c % divisor == 0 ? whole : rest) + Index::symbol(id, c % divisor == 0 ? c / divisor : c);
-  int64_t wholeConstant = i.constant() / divisor, restConstant = i.constant() % divisor;
-  if (restConstant < 0)
-    --wholeConstant, restConstant += divisor;
-  whole = whole + Index(wholeConstant);
-  rest = rest + Index(restConstant);
+  auto [whole, rest] = kernel::takeMultiples(i, divisor);
   auto [low, high] = range(rest);
   if (low < 0) { // only i as a whole is known not to be negative
     rest = i, whole = Index();
@@ -99,9 +63,7 @@ ElementEmitter::Quotient &ElementEmitter::quotient(const Index &i, int64_t divis
   } else {
     // A common factor is taken out of dividend and divisor: the numbers get smaller, and the remainder keeps
     // the factor in its coefficient.
-    int64_t factor = std::gcd(divisor, rest.constant());
-    for (auto [id, c] : rest.terms())
-      factor = std::gcd(factor, c);
+    int64_t factor = kernel::commonFactor(rest, divisor);
     Index reduced(rest.constant() / factor);
     for (auto [id, c] : rest.terms())
       reduced = reduced + Index::symbol(id, c / factor);
@@ -160,37 +122,19 @@ Value ElementEmitter::inBounds(const Index &i, int64_t low, int64_t high, bool &
 }
 
 Index ElementEmitter::linearize(ArrayRef<Index> index, ArrayRef<int64_t> shape) const {
-  Index linear;
-  int64_t stride = 1;
-  for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
-    if (shape[i] != 1)
-      linear = linear + index[i] * stride;
-  return recombined(linear, quotients);
+  return kernel::recombined(kernel::numberOf(index, shape), quotients);
 }
 
 IndexVector ElementEmitter::delinearize(Index linear, ArrayRef<int64_t> shape) {
-  IndexVector index(shape.size());
-  int64_t rest = 1;
-  for (int64_t n : shape)
-    rest *= n;
-  for (size_t i = shape.size(); i-- > 0;) {
-    rest /= std::max<int64_t>(shape[i], 1);
-    if (shape[i] == 1)
-      continue;
-    if (rest == 1) { // the outer extents are all 1
-      index[i] = linear;
-      break;
-    }
-    index[i] = mod(linear, shape[i]);
-    linear = floorDiv(linear, shape[i]);
-  }
-  return index;
+  return kernel::indexOf(linear, shape, [this](const Index &i, int64_t divisor) {
+    return std::pair(floorDiv(i, divisor), mod(i, divisor));
+  });
 }
 
 //===-- Materialisation -----------------------------------------------------------===//
 
 Value ElementEmitter::materialize(const Index &index) {
-  Index i = recombined(index, quotients);
+  Index i = kernel::recombined(index, quotients);
   if (i.isConstant())
     return i64(i.constant());
   size_t key = hash_value(i);
@@ -198,8 +142,6 @@ Value ElementEmitter::materialize(const Index &index) {
   for (; first != last; ++first)
     if (first->second.first == i && visible(first->second.second))
       return first->second.second;
-  if (recording)
-    forms.push_back(i);
 
   Value sum;
   auto add = [&](Value v, int64_t coefficient) {

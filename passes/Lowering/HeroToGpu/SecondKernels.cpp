@@ -5,6 +5,7 @@
 #include "passes/Lowering/HeroToGpu/HeroEmitter.h"
 #include "passes/Lowering/HeroToGpu/Sink.h"
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
+#include "passes/Lowering/LoopPlan/Plan.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -55,6 +56,10 @@ FailureOr<kernel::LaunchAttr> HeroEmitter::emitLoops(ArrayRef<Type> inScratch,
   FailureOr<kernel::DispatchOp> columns = kernel::createLoops(b, loc, "columns", holder.getArguments(), body);
   if (llvm::failed(columns))
     return failure();
+  FailureOr<kernel::LoopsAttr> loops = chooseLoops(*columns, &arch); // a consequence of the schedule
+  if (llvm::failed(loops))
+    return failure();
+  columns->setLoopsAttr(*loops);
   FailureOr<kernel::LaunchAttr> launch = emitGpuKernel(*columns, module, (symbol + "_columns").str());
   if (llvm::failed(launch))
     return failure();

@@ -19,9 +19,6 @@ using namespace mpc;
 
 using Values = llvm::SmallVector<Value>;
 
-/// The blocks that fill any GPU several times over; the most rows of a block, and the most bytes of their sums.
-static constexpr int64_t wantedBlocks = 1024, mostRows = 64, mostBytes = 32768;
-
 Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e) {
   auto op = cast<graph::GatherGradOp>(dispatch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
   ArrayRef<int64_t> dx = graph::shapeOf(op.getDx()), indices = graph::shapeOf(op.getIndices());
@@ -32,8 +29,9 @@ Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result,
   Type element = graph::elementOf(op.getDx()), type = ElementEmitter::registerType(element);
   int64_t threads = std::clamp((columns + warpThreads - 1) / warpThreads * warpThreads, warpThreads, blockThreads / 2);
   int64_t columnBlocks = (columns + threads - 1) / threads, bytes = type.getIntOrFloatBitWidth() / 8;
-  int64_t blockRows = std::clamp<int64_t>(rows * columnBlocks / wantedBlocks, 1,
-                                          std::min({mostRows, rows, mostBytes / (threads * bytes)}));
+  int64_t blockRows =
+      std::clamp<int64_t>(rows * columnBlocks / gpuBlocks.scatterBlocks, 1,
+                          std::min({gpuBlocks.scatterRows, rows, gpuBlocks.scatterBytes / (threads * bytes)}));
   int64_t rowBlocks = (rows + blockRows - 1) / blockRows;
 
   ThreadEmitter t{e};

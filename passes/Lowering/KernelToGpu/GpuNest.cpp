@@ -10,7 +10,6 @@
 //               unrolled, so that a stage finds in registers what an earlier one has loaded and computed.
 //   Columns:    a block takes up to 32 neighbouring pieces of n columns; each of its g groups of threads takes
 //               every g-th row, then the groups combine their results.
-//   The rest:   one thread computes each slice (LoopPlan/Slices.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
@@ -58,55 +57,17 @@ Values ThreadEmitter::loop(Value first, int64_t count, int64_t step, ValueRange 
 
 namespace {
 
-/// The rows of a block where a warp computes a row.
-constexpr int64_t rowsPerBlock = 4;
-/// The most pieces of a row that a thread keeps in registers, and the most ops that unrolling them may make.
-constexpr int64_t mostPieces = 4, mostUnrolledOps = 1500;
-/// The largest block that a row gets; in a batch it is smaller, since all members have blocks of one size.
-constexpr int64_t mostRowThreads = 1024, mostMemberThreads = blockThreads;
-/// The side of a transpose's tiles, in elements, and the pitch of their rows in shared memory: with one more
-/// element, walking a tile in either direction never meets a bank twice, whatever the size of elements.
-constexpr int64_t tileSide = 32, tilePitch = tileSide + 1;
-/// The most bytes that one access moves, the most neighbours that a thread takes, and the fewest bytes that a
-/// memory access transfers.
-constexpr int64_t vectorBytes = 16, mostNeighbours = 8, sectorBytes = 32;
-/// Where a multiprocessor would get fewer blocks than this, the blocks of a column reduction become narrower.
-constexpr int64_t wantedBlocks = 2;
+/// The pitch of the rows of a transpose's tiles in shared memory: with one more element, walking a tile in either
+/// direction never meets a bank twice, whatever the size of elements.
+constexpr int64_t pitchOf(int64_t side) { return side + 1; }
 
-int64_t product(ArrayRef<LoopVar> vars) {
-  int64_t n = 1;
-  for (const LoopVar &var : vars)
-    n *= var.extent;
-  return n;
-}
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// The element size, in bytes, of the widest tensor that spans the whole space: of the results, and in
-/// reductions also of the inputs.
-int64_t widestBytes(const Plan &plan, kernel::DispatchOp dispatch) {
-  Block &body = dispatch.getBody().front();
-  int64_t bytes = 1;
-  auto include = [&](ValueRange tensors) {
-    for (Value v : tensors)
-      if (graph::typeOf(v).getNumElements() == plan.keptCount() * plan.reducedCount())
-        bytes = std::max<int64_t>(bytes, ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8);
-  };
-  include(body.getTerminator()->getOperands());
-  if (plan.form != kernel::Form::Pointwise)
-    include(body.getArguments());
-  return bytes;
-}
 
 class GpuNestEmitter : NestSpace {
 public:
-  /// n is the number of neighbours that a thread computes; where it is more than one, it is the extent of the
-  /// innermost factor (splitNeighbours).
-  GpuNestEmitter(const Plan &plan, int64_t n, kernel::DispatchOp dispatch, const GpuArch &arch,
-                 ArrayRef<Buffer> results, ElementEmitter &e)
-      : NestSpace(plan, dispatch, results, e), arch(arch), n(n), pieceBytes(n * widestBytes(plan, dispatch)),
-        ops(llvm::range_size(dispatch.getBody().front())),
-        mostThreads(isa_and_nonnull<kernel::DispatchOp>(dispatch->getParentOp()) ? mostMemberThreads : mostRowThreads),
-        t{e} {}
+  /// The plan's innermost loop counts pieces, if it has neighbours (splitNeighbours).
+  GpuNestEmitter(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e)
+      : NestSpace(plan, dispatch, results, e), n(plan.vector), t{e} {}
 
   Blocks pointwise();
   Blocks tiles();
@@ -131,11 +92,7 @@ private:
   /// it has not, `space` is that of the last piece.
   void unrolled(Value first, int64_t step, llvm::function_ref<void(Value inside)> body);
 
-  const GpuArch &arch;
-  const int64_t n;
-  const int64_t pieceBytes;  ///< the bytes of n neighbours
-  const int64_t ops;         ///< the number of the dispatch's ops
-  const int64_t mostThreads; ///< the most threads that a row gets
+  const int64_t n; ///< the number of neighbours that a thread computes
   const ThreadEmitter t;
 };
 
@@ -151,32 +108,21 @@ void GpuNestEmitter::bindLinear(ArrayRef<LoopVar> vars, Value linear) {
 
 //===-- Neighbours ----------------------------------------------------------------------===//
 
-/// Splits the innermost loop into (pieces, n), whatever factors it was merged from; the n positions are
-/// constants. Returns n, which is 1 where there are no such neighbours.
-static int64_t splitNeighbours(Plan &plan, kernel::DispatchOp dispatch) {
-  if (plan.factors.empty() || plan.tiled >= 0)
-    return 1;
+/// Splits the innermost loop into (pieces, n), whatever dimensions it walks; the n positions are constants. With n = 1
+/// a reduced loop becomes one dimension.
+static void splitNeighbours(Plan &plan) {
+  LoopVar *last = plan.neighbourLoop();
+  int64_t n = plan.vector;
+  if (!last || (n == 1 && (!plan.factors.back().reduced || last->factors.size() == 1)))
+    return;
   bool reduced = plan.factors.back().reduced;
-  if (plan.form != kernel::Form::Pointwise && reduced != (plan.walk == Walk::Rows))
-    return 1;
-  LoopVar &last = (reduced ? plan.reduced : plan.kept).back();
-  SymbolId first = last.factors.front();
-  if (first + last.factors.size() != plan.factors.size())
-    return 1; // the loop's factors are not the innermost ones
-  int64_t n = std::min(vectorBytes / widestBytes(plan, dispatch), mostNeighbours);
-  while (n > 1 && last.extent % n != 0)
-    n /= 2;
-  if (n % plan.unroll != 0 && last.extent % plan.unroll == 0)
-    n = plan.unroll;
-  if (n == 1 && (!reduced || last.factors.size() == 1))
-    return 1;
-  last.extent /= n;
-  last.factors = {first};
+  SymbolId first = last->factors.front();
+  last->extent /= n;
+  last->factors = {first};
   plan.factors.resize(first);
-  plan.factors.push_back({last.extent, reduced});
+  plan.factors.push_back({last->extent, reduced});
   if (n > 1)
     plan.factors.push_back({n, reduced});
-  return n;
 }
 
 void GpuNestEmitter::move(SymbolId symbol, const Index &to) {
@@ -217,8 +163,7 @@ void GpuNestEmitter::storeNeighbours(ArrayRef<unsigned> positions, bool kept) {
 //===-- Pointwise ---------------------------------------------------------------------===//
 
 Blocks GpuNestEmitter::pointwise() {
-  int64_t count = product(plan.kept);
-  int64_t threads = std::min(blockThreads, ceilDiv(count, warpThreads) * warpThreads);
+  int64_t count = iterations(plan.kept), threads = plan.threads();
   Value at = t.add(t.mul(t.block(), threads), t.thread());
   e.when(count % threads == 0 ? Value() : t.below(at, count), [&] {
     bindLinear(plan.kept, at);
@@ -228,42 +173,38 @@ Blocks GpuNestEmitter::pointwise() {
 }
 
 Blocks GpuNestEmitter::tiles() {
-  const LoopVar &across = plan.kept[plan.tiled], &inner = plan.kept.back();
-  llvm::SmallVector<LoopVar> others;
-  for (auto [i, var] : llvm::enumerate(ArrayRef<LoopVar>(plan.kept).drop_back()))
-    if (int(i) != plan.tiled)
-      others.push_back(var);
-  int64_t acrossTiles = ceilDiv(across.extent, tileSide), innerTiles = ceilDiv(inner.extent, tileSide);
-  Value tid = t.thread(), lane = t.mod(tid, tileSide), line = t.div(tid, tileSide), tile = t.block();
-  Value innerLow = t.mul(t.mod(tile, innerTiles), tileSide);
+  ArrayRef<LoopVar> others = ArrayRef(plan.kept).drop_back(2);
+  const LoopVar &across = plan.kept[others.size()], &inner = plan.kept.back();
+  int64_t side = inner.tile, pitch = pitchOf(side), acrossTiles = across.blocks(), innerTiles = inner.blocks();
+  Value tid = t.thread(), lane = t.mod(tid, side), line = t.div(tid, side), tile = t.block();
+  Value innerLow = t.mul(t.mod(tile, innerTiles), side);
   tile = t.div(tile, innerTiles);
-  Value acrossLow = t.mul(t.mod(tile, acrossTiles), tileSide);
+  Value acrossLow = t.mul(t.mod(tile, acrossTiles), side);
   bindLinear(others, t.div(tile, acrossTiles));
 
   llvm::SmallVector<Buffer> shared;
   for (unsigned r : plan.fullResults) {
     Type element = graph::elementOf(yielded[r]);
     int64_t bytes = ElementEmitter::storageType(element).getIntOrFloatBitWidth() / 8;
-    Value memory =
-        kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3), tileSide * tilePitch * bytes);
-    shared.push_back({memory, RankedTensorType::get({tileSide * tilePitch}, element), {}, {}});
+    Value memory = kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3), side * pitch * bytes);
+    shared.push_back({memory, RankedTensorType::get({side * pitch}, element), {}, {}});
   }
   /// Calls body(slot in the tile) for the thread's elements; neighbouring threads are neighbours along
   /// `across` or along `inner`.
   auto walkTile = [&](bool alongAcross, llvm::function_ref<void(const Index &)> body) {
-    t.loop(line, tileSide, blockThreads / tileSide, {}, [&](Value line, ValueRange) -> Values {
+    t.loop(line, side, plan.threadRows, {}, [&](Value line, ValueRange) -> Values {
       Value a = alongAcross ? lane : line, i = alongAcross ? line : lane;
       Value acrossAt = t.add(acrossLow, a), innerAt = t.add(innerLow, i), inside;
-      if (across.extent % tileSide != 0)
+      if (across.extent % side != 0)
         inside = t.below(acrossAt, across.extent);
-      if (inner.extent % tileSide != 0) {
+      if (inner.extent % side != 0) {
         Value also = t.below(innerAt, inner.extent);
         inside = inside ? Value(arith::AndIOp::create(e.b, inside, also)) : also;
       }
       e.when(inside, [&] {
         bind(across, t.wide(acrossAt));
         bind(inner, t.wide(innerAt));
-        body(e.opaque(t.wide(i), 0, tileSide - 1) * tilePitch + e.opaque(t.wide(a), 0, tileSide - 1));
+        body(e.opaque(t.wide(i), 0, side - 1) * pitch + e.opaque(t.wide(a), 0, side - 1));
       });
       return {};
     });
@@ -277,13 +218,13 @@ Blocks GpuNestEmitter::tiles() {
     for (auto [r, buffer] : llvm::zip_equal(plan.fullResults, shared))
       e.store(results[r], space, e.load(buffer, slot));
   });
-  return {product(others) * acrossTiles * innerTiles, blockThreads};
+  return {iterations(others) * acrossTiles * innerTiles, plan.threads()};
 }
 
 //===-- Reductions ------------------------------------------------------------------------===//
 
 Values GpuNestEmitter::walk(Value first, int64_t step, ValueRange init, llvm::function_ref<Values(ValueRange)> body) {
-  return t.loop(first, product(plan.reduced), step, init, [&](Value piece, ValueRange carried) {
+  return t.loop(first, iterations(plan.reduced), step, init, [&](Value piece, ValueRange carried) {
     bindLinear(plan.reduced, piece);
     return body(carried);
   });
@@ -319,27 +260,21 @@ void GpuNestEmitter::unrolled(Value first, int64_t step, llvm::function_ref<void
 }
 
 Blocks GpuNestEmitter::rows() {
-  int64_t count = plan.keptCount(), pieces = product(plan.reduced);
-  int64_t width = warpThreads; // the threads of a row
-  while (width < mostThreads && pieces > width * mostPieces)
-    width *= 2;
-  bool severalPasses = plan.stages.size() > 1 || !plan.fullResults.empty();
-  bool unrolls = severalPasses && plan.reduced.size() == 1 && plan.reduced.front().factors.size() == 1 &&
-                 pieces <= width * mostPieces && ceilDiv(pieces, width) * n * ops <= mostUnrolledOps;
+  int64_t count = plan.keptCount(), width = plan.threadColumns, threads = plan.threads(),
+          blocks = ceilDiv(count, plan.threadRows);
   bool warp = width == warpThreads;
-  int64_t threads = warp ? rowsPerBlock * warpThreads : width, blocks = warp ? ceilDiv(count, rowsPerBlock) : count;
   Value tid = t.thread(), row = t.block(), lane = tid, inside;
   if (warp) {
-    row = t.add(t.mul(row, rowsPerBlock), t.div(tid, warpThreads));
+    row = t.add(t.mul(row, plan.threadRows), t.div(tid, warpThreads));
     lane = t.mod(tid, warpThreads);
-    if (count % rowsPerBlock != 0) // whole warps drop out, so shuffles stay complete
+    if (count % plan.threadRows != 0) // whole warps drop out, so shuffles stay complete
       inside = t.below(row, count);
   }
   e.when(inside, [&] {
     bindLinear(plan.kept, row);
     for (ArrayRef<Operation *> stage : plan.stages) {
       Values sums = stageInit(stage);
-      if (unrolls) {
+      if (plan.unroll) {
         unrolled(lane, width, [&](Value has) {
           Values next = sums;
           forNeighbours([&](int64_t) { next = stageStep(stage, next); });
@@ -357,7 +292,7 @@ Blocks GpuNestEmitter::rows() {
       defineTotals(stage, reducer.totals(0));
     }
     if (!plan.fullResults.empty()) {
-      if (unrolls)
+      if (plan.unroll)
         unrolled(lane, width,
                  [&](Value has) { e.when(has, [&] { storeNeighbours(plan.fullResults, /*kept=*/false); }); });
       else
@@ -373,19 +308,8 @@ Blocks GpuNestEmitter::rows() {
 Blocks GpuNestEmitter::columns() {
   const LoopVar &column = plan.kept.back(); // its loop counts pieces of n columns
   ArrayRef<LoopVar> outer = ArrayRef<LoopVar>(plan.kept).drop_back();
-  // Widths are powers of two, so that the threads of a column can use shuffles.
-  int64_t width = warpThreads;
-  while (width > 1 && width / 2 >= column.extent)
-    width /= 2;
-  // Where there are few columns, blocks get narrower so that there are more of them, as long as a block's
-  // part of a row is a whole sector.
-  while (width * pieceBytes > sectorBytes &&
-         ceilDiv(column.extent, width) * product(outer) < wantedBlocks * arch.multiprocessors)
-    width /= 2;
-  int64_t groups = blockThreads / width;
-  while (groups > warpThreads / width && groups / 2 >= plan.reducedCount())
-    groups /= 2;
-  int64_t threads = width * groups, blocks = ceilDiv(column.extent, width);
+  int64_t width = plan.threadColumns, groups = plan.threadRows, threads = plan.threads(),
+          blocks = ceilDiv(column.extent, width);
 
   Value tid = t.thread(), group = t.div(tid, width), at = t.mod(tid, width), which = t.block(), inside;
   at = t.add(t.mul(t.mod(which, blocks), width), at);
@@ -434,13 +358,13 @@ Blocks GpuNestEmitter::columns() {
           defineTotals(stage, reducer.totals(e.opaque(t.wide(t.div(tid, n)), 0, width - 1), neighbour));
           storeResults(plan.rowResults, keptSpace);
         });
-        return {blocks * product(outer), threads};
+        return {blocks * iterations(outer), threads};
       }
       e.when(first, [&] {
         defineAll();
         storeRow({});
       });
-      return {blocks * product(outer), threads};
+      return {blocks * iterations(outer), threads};
     }
     defineAll();
   }
@@ -449,18 +373,27 @@ Blocks GpuNestEmitter::columns() {
          [&](ValueRange) -> Values { return storeNeighbours(plan.fullResults, /*kept=*/false), Values(); });
   });
   storeRow(first);
-  return {blocks * product(outer), threads};
+  return {blocks * iterations(outer), threads};
 }
 
-Blocks mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch, ArrayRef<Buffer> results,
-                        ElementEmitter &e) {
+Blocks mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e) {
   if (plan.form == kernel::Form::Scatter)
     return emitGpuGatherGrad(dispatch, results[0], e);
   if (plan.form == kernel::Form::TransposedCopy)
-    return emitGpuTransposedCopy(dispatch, results, e);
-  int64_t n = splitNeighbours(plan, dispatch);
-  GpuNestEmitter nest(plan, n, dispatch, arch, results, e);
-  if (plan.form == kernel::Form::Pointwise)
-    return plan.tiled >= 0 ? nest.tiles() : nest.pointwise();
-  return plan.walk == Walk::Columns ? nest.columns() : nest.rows();
+    return emitGpuTransposedCopy(plan, dispatch, results, e);
+  splitNeighbours(plan);
+  GpuNestEmitter nest(plan, dispatch, results, e);
+  switch (plan.walk) {
+  case kernel::Walk::Points:
+    return nest.pointwise();
+  case kernel::Walk::Tiles:
+    return nest.tiles();
+  case kernel::Walk::Rows:
+    return nest.rows();
+  case kernel::Walk::Columns:
+    return nest.columns();
+  case kernel::Walk::Copies:
+    break;
+  }
+  llvm_unreachable("every walk has a nest");
 }

@@ -8,10 +8,6 @@
 
 namespace mpc {
 
-/// The threads of a block where nothing else decides. A few such blocks fill a multiprocessor's 1024 to 2048
-/// threads, if their registers allow.
-inline constexpr int64_t blockThreads = 256;
-
 /// The blocks of a launch, all along x, and the threads of each.
 struct Blocks {
   int64_t count, threads;
@@ -19,10 +15,10 @@ struct Blocks {
 
 /// Emits the body of a kernel at e's insertion point: the code of one thread. `results` has a buffer for each
 /// result of the dispatch.
-Blocks emitGpuNest(Plan plan, kernel::DispatchOp dispatch, const GpuArch &arch, llvm::ArrayRef<Buffer> results,
-                   ElementEmitter &e);
-/// Does what emitGpuNest does, for a `transposed_copy`.
-Blocks emitGpuTransposedCopy(kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results, ElementEmitter &e);
+Blocks emitGpuNest(Plan plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results, ElementEmitter &e);
+/// Does the same for values and their transposes (Walk::Copies), which one launch writes in wide accesses.
+Blocks emitGpuTransposedCopy(const Plan &plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results,
+                             ElementEmitter &e);
 /// Does the same for graph.gather_grad.
 Blocks emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e);
 /// Does what emitGpuKernel does, for a batch.

@@ -45,7 +45,7 @@ FailureOr<kernel::LaunchAttr> mpc::emitGpuKernel(kernel::DispatchOp dispatch, Mo
       return emitErrorWithHint(dispatch.getLoc(),
                                "a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits",
                                "use a smaller batch");
-  FailureOr<Plan> plan = planLoops(dispatch);
+  FailureOr<Plan> plan = readPlan(dispatch, kernel::gpuOf(module));
   if (failed(plan))
     return failure();
   Block &body = dispatch.getBody().front();
@@ -68,7 +68,7 @@ FailureOr<kernel::LaunchAttr> mpc::emitGpuKernel(kernel::DispatchOp dispatch, Mo
   for (auto [r, input] : llvm::enumerate(inPlace))
     results.push_back(
         {entry->getArgument(input >= 0 ? input : inputs + r), cast<RankedTensorType>(yielded[r].getType()), {}, {}});
-  Blocks blocks = emitGpuNest(*plan, dispatch, *kernel::gpuOf(module), results, e);
+  Blocks blocks = emitGpuNest(*plan, dispatch, results, e);
   if (e.failed())
     return failure();
   return makeKernel(function, blocks);

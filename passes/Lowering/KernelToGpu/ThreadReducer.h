@@ -1,11 +1,10 @@
 //===- ThreadReducer.h - reductions across the threads of a block ---------------===//
 #ifndef MPC_LOWERING_KERNELTOGPU_THREADREDUCER_H
 #define MPC_LOWERING_KERNELTOGPU_THREADREDUCER_H
+#include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
 
 namespace mpc {
-
-inline constexpr int64_t warpThreads = 32;
 
 /// Combines the threads' accumulators of the reductions of one stage. Each thread belongs to a column, its
 /// number modulo `columns` (a power of two up to 32), and has `n` accumulators for every reduction. The

@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
-#include "dialects/Kernel/Analysis/Form.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -21,7 +21,7 @@
 using namespace mlir;
 using namespace mpc;
 
-static constexpr int64_t side = kernel::transposedTileSide, groupBytes = 16;
+static constexpr int64_t side = gpuBlocks.copyTile, groupBytes = gpuBlocks.vectorBytes;
 
 /// The op that transposes a result; null where the result is stored as it is.
 static graph::TransposeOp transposeOf(Value yielded) {
@@ -35,7 +35,7 @@ namespace {
 
 class TransposedCopyEmitter {
 public:
-  TransposedCopyEmitter(kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e);
+  TransposedCopyEmitter(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e);
   Blocks run();
 
 private:
@@ -54,7 +54,7 @@ private:
   ElementEmitter &e;
   const ThreadEmitter t;
   ArrayRef<int64_t> shape;
-  int64_t rows, columns, batch, rowTiles, columnTiles, wide;
+  int64_t rows, columns, batch, rowTiles, columnTiles, wide, threads;
   Value rowLow, columnLow, matrix;
 };
 
@@ -67,13 +67,13 @@ static int64_t piecesOf(int64_t extent, int64_t most) {
   return most;
 }
 
-TransposedCopyEmitter::TransposedCopyEmitter(kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e)
+TransposedCopyEmitter::TransposedCopyEmitter(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
+                                             ElementEmitter &e)
     : yielded(dispatch.getBody().front().getTerminator()->getOperands()), results(results), e(e), t{e} {
   graph::TransposeOp op = transposeOf(yielded[0]);
   shape = graph::shapeOf(op ? op.getX() : yielded[0]);
-  rows = shape[shape.size() - 2], columns = shape.back();
-  batch = llvm::product_of(shape.drop_back(2));
-  rowTiles = llvm::divideCeilSigned(rows, side), columnTiles = llvm::divideCeilSigned(columns, side);
+  batch = plan.kept[0].extent, rows = plan.kept[1].extent, columns = plan.kept[2].extent;
+  rowTiles = plan.kept[1].blocks(), columnTiles = plan.kept[2].blocks(), threads = plan.threads();
   wide = 1;
   for (Value v : yielded)
     wide = std::max(wide, groupBytes / bytesOf(v));
@@ -86,7 +86,7 @@ TransposedCopyEmitter::TransposedCopyEmitter(kernel::DispatchOp dispatch, ArrayR
 void TransposedCopyEmitter::forPieces(bool alongRows, int64_t neighbours,
                                       llvm::function_ref<void(Piece, IndexVector)> body) {
   int64_t perLine = side / neighbours;
-  t.loop(t.thread(), side * perLine, blockThreads, {}, [&](Value number, ValueRange) -> llvm::SmallVector<Value> {
+  t.loop(t.thread(), side * perLine, threads, {}, [&](Value number, ValueRange) -> llvm::SmallVector<Value> {
     Value line = t.div(number, perLine), first = t.mul(t.mod(number, perLine), neighbours);
     Piece piece = alongRows ? Piece{first, line} : Piece{line, first};
     Value row = t.add(rowLow, piece.row), column = t.add(columnLow, piece.column), inside;
@@ -166,9 +166,10 @@ Blocks TransposedCopyEmitter::run() {
         e.store(results[r], to + Index(int64_t(i)), value);
     });
   }
-  return {batch * rowTiles * columnTiles, blockThreads};
+  return {batch * rowTiles * columnTiles, threads};
 }
 
-Blocks mpc::emitGpuTransposedCopy(kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e) {
-  return TransposedCopyEmitter(dispatch, results, e).run();
+Blocks mpc::emitGpuTransposedCopy(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
+                                  ElementEmitter &e) {
+  return TransposedCopyEmitter(plan, dispatch, results, e).run();
 }

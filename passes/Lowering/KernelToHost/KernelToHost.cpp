@@ -1,7 +1,6 @@
 //===- KernelToHost.cpp - a dispatch becomes a function over a slice of its grid ---===//
 #include "passes/Lowering/KernelToHost/KernelToHost.h"
 #include "dialects/Graph/IR/Shapes.h"
-#include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/KernelToHost/Nest.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -34,10 +33,7 @@ static double estimate(LLVM::LLVMFuncOp function, double iterations) {
 }
 
 FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
-  if (dispatch.getForm() == kernel::Form::TransposedCopy)
-    return emitErrorWithHint(dispatch.getLoc(), "this dispatch has the form transposed_copy, which only GPUs have",
-                             "set the target of its module, or state the form pointwise");
-  FailureOr<Plan> plan = planLoops(dispatch);
+  FailureOr<Plan> plan = readPlan(dispatch, /*gpu=*/nullptr);
   if (failed(plan))
     return failure();
   MLIRContext *context = dispatch.getContext();

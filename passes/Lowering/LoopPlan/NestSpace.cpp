@@ -8,7 +8,7 @@ using namespace mpc;
 
 NestSpace::NestSpace(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e)
     : plan(plan), results(results), e(e), yielded(dispatch.getBody().front().getTerminator()->getOperands()) {
-  for (const Factor &f : plan.factors)
+  for (const kernel::Dim &f : plan.factors)
     e.addSymbol(f.extent);
   int64_t stride = 1, keptStride = 1;
   for (SymbolId i = plan.factors.size(); i-- > 0; stride *= plan.factors[i].extent) {

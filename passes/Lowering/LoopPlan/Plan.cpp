@@ -1,96 +1,44 @@
-//===- Plan.cpp - classification and the iteration space ------------------------===//
+//===- Plan.cpp - what a dispatch computes, and the loops that it has ------------===//
 #include "passes/Lowering/LoopPlan/Plan.h"
 #include "dialects/Graph/IR/Shapes.h"
-#include "dialects/Kernel/Analysis/Space.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "dialects/Support/Diagnostics.h"
-#include "passes/Lowering/Elemental/Ops/Models.h"
-#include <set>
 
 using namespace mlir;
 using namespace mpc;
+using kernel::Walk;
 
-int64_t Plan::neighbours() const {
-  bool fits = form == kernel::Form::Pointwise && !kept.empty() && kept.back().extent == unroll &&
-              kept.back().factors.size() == 1;
-  return fits ? unroll : 1;
+int64_t mpc::iterations(ArrayRef<LoopVar> loops) {
+  int64_t count = 1;
+  for (const LoopVar &loop : loops)
+    count *= loop.extent;
+  return count;
 }
 
 int64_t Plan::keptCount() const {
-  int64_t n = 1;
-  for (const Factor &f : factors)
-    n *= f.reduced ? 1 : f.extent;
-  return n;
+  int64_t count = 1;
+  for (const kernel::Dim &dim : factors)
+    count *= dim.reduced ? 1 : dim.extent;
+  return count;
 }
 int64_t Plan::reducedCount() const {
-  int64_t n = 1;
-  for (const Factor &f : factors)
-    n *= f.reduced ? f.extent : 1;
-  return n;
+  int64_t count = 1;
+  for (const kernel::Dim &dim : factors)
+    count *= dim.reduced ? dim.extent : 1;
+  return count;
 }
 
-void Plan::resetLoops() {
-  kept.clear(), reduced.clear();
-  for (auto [i, f] : llvm::enumerate(factors))
-    (f.reduced ? reduced : kept).push_back({{SymbolId(i)}, f.extent});
+LoopVar *Plan::neighbourLoop() {
+  if (factors.empty() || walk == Walk::Tiles || walk == Walk::Copies)
+    return nullptr;
+  bool isReduced = factors.back().reduced;
+  if (reduces() && isReduced != (walk == Walk::Rows))
+    return nullptr;
+  LoopVar &last = (isReduced ? reduced : kept).back();
+  return last.factors.back() + 1 == factors.size() ? &last : nullptr;
 }
 
-void Plan::mergeLoops(ArrayRef<Index> forms) {
-  for (auto *vars : {&kept, &reduced}) {
-    llvm::SmallVector<LoopVar> merged;
-    for (LoopVar &var : *vars) {
-      SymbolId inner = var.factors.front();
-      bool joins = !merged.empty() && llvm::all_of(forms, [&](const Index &form) {
-        return form.coefficient(merged.back().factors.back()) == factors[inner].extent * form.coefficient(inner);
-      });
-      if (!joins) {
-        merged.push_back(var);
-        continue;
-      }
-      merged.back().factors.push_back(inner);
-      merged.back().extent *= var.extent;
-    }
-    *vars = merged;
-  }
-}
-
-//===-- The space -------------------------------------------------------------------===//
-
-static int64_t count(Value v) { return graph::typeOf(v).getNumElements(); }
-
-/// Collects the cuts of the row-major order (products of trailing dimensions) of `v` and of every value that
-/// `v` is computed from in that order.
-static void collectCuts(Value v, int64_t total, llvm::DenseSet<Value> &seen, std::set<int64_t> &cuts) {
-  if (count(v) != total || !seen.insert(v).second)
-    return;
-  int64_t cut = 1;
-  for (int64_t n : llvm::reverse(graph::shapeOf(v))) {
-    cut *= n;
-    cuts.insert(cut);
-  }
-  Operation *op = v.getDefiningOp();
-  if (!op || (!isOfKind(op, LoopKind::Elementwise) && !isOfKind(op, LoopKind::View)))
-    return;
-  for (Value operand : op->getOperands())
-    collectCuts(operand, total, seen, cuts);
-}
-
-/// A chain of cuts, each of which divides the next: it has all of `required` and as many of `wanted` as fit.
-static llvm::SmallVector<int64_t> divisorChain(ArrayRef<int64_t> required, const std::set<int64_t> &wanted) {
-  llvm::SmallVector<int64_t> chain(required);
-  for (int64_t cut : wanted) {
-    bool fits = llvm::all_of(chain, [&](int64_t other) { return other % cut == 0 || cut % other == 0; });
-    if (fits && !llvm::is_contained(chain, cut))
-      chain.push_back(cut);
-  }
-  llvm::sort(chain);
-  return chain;
-}
-
-/// The number of neighbours along the innermost dimension that share work, or after which the work repeats.
-static int64_t repeatOf(Operation *op) {
-  auto indexed = dyn_cast<IndexingOpInterface>(op);
-  return indexed ? indexed.getPeriod() : 1;
-}
+//===-- What a dispatch computes -----------------------------------------------------------===//
 
 FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch) {
   Plan plan;
@@ -99,26 +47,24 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch) {
   ValueRange yielded = body.getTerminator()->getOperands();
   if (dispatch.computesNothing())
     return plan; // there is nothing to walk over
-  Operation *primary = nullptr;
   for (Operation &op : body.without_terminator()) {
-    if (plan.form == kernel::Form::Scatter && isOfKind(&op, LoopKind::Scatter))
-      continue;
-    if (kernel::combinesElements(&op)) {
-      primary = primary ? primary : &op;
-    } else if (!isa<ElementalOpInterface>(op)) { // elemental ops are computed for each element wherever they are used
+    bool ownLoops = kernel::combinesElements(&op) || (!plan.walksSpace() && isOfKind(&op, LoopKind::Scatter));
+    if (!ownLoops &&
+        !isa<ElementalOpInterface>(op)) // elemental ops are computed for each element wherever they are used
       return emitErrorWithHint(
           op.getLoc(), "'" + op.getName().getStringRef() + "' op cannot be in a loop dispatch",
           "composite ops need mpc-decompose first; matmul and convolutions need a dispatch of the form contraction");
-    }
-    plan.unroll = std::max(plan.unroll, repeatOf(&op));
   }
   if (!plan.walksSpace())
     return plan;
-  std::optional<kernel::Space> space = kernel::Space::of(dispatch);
-  if (!space)
+  std::optional<llvm::SmallVector<kernel::Dim>> dims = kernel::dimsOf(dispatch);
+  if (!dims)
     return emitErrorWithHint(dispatch.getLoc(),
                              "this dispatch has no iteration space that its reductions and results share",
                              "verify it where it is made (kernel::createLoops)");
+  plan.factors = *dims;
+  for (auto [i, dim] : llvm::enumerate(plan.factors))
+    (dim.reduced ? plan.reduced : plan.kept).push_back({{SymbolId(i)}, dim.extent});
 
   // A reduction's stage comes after every reduction that its operand depends on.
   llvm::DenseMap<Value, unsigned> depth;
@@ -133,36 +79,90 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch) {
     for (Value v : op.getResults())
       depth[v] = after;
   }
-  int64_t points = space->points();
+  int64_t points = plan.keptCount() * plan.reducedCount();
   for (auto [i, v] : llvm::enumerate(yielded))
-    if (count(v) > 0)
-      (count(v) == points ? plan.fullResults : plan.rowResults).push_back(i);
+    if (int64_t count = graph::typeOf(v).getNumElements())
+      (count == points ? plan.fullResults : plan.rowResults).push_back(i);
+  return plan;
+}
 
-  // A factor lies between two neighbouring cuts.
-  llvm::SmallVector<int64_t> required = {1};
-  for (kernel::Run run : llvm::reverse(space->runs))
-    required.push_back(required.back() * run.extent);
-  std::set<int64_t> wanted;
-  llvm::DenseSet<Value> seen;
-  if (primary)
-    collectCuts(primary->getOperand(0), points, seen, wanted);
-  for (unsigned i : plan.fullResults)
-    collectCuts(yielded[i], points, seen, wanted);
-  llvm::SmallVector<int64_t> chain = divisorChain(required, wanted);
-  if (points < plan.unroll) // no element has neighbours
-    plan.unroll = 1;
-  // The cut between neighbours comes last, so that it is made only where it fits the cuts of the shapes.
-  if (plan.unroll > 1 && !primary)
-    chain = divisorChain(chain, {plan.unroll});
-  size_t run = space->runs.size();
-  int64_t outerCut = 1;
-  llvm::SmallVector<Factor> innerFirst;
-  for (size_t i = 1; i < chain.size(); ++i) {
-    if (outerCut == chain[i - 1] && run > 0)
-      outerCut *= space->runs[--run].extent;
-    innerFirst.push_back({chain[i] / chain[i - 1], run < space->runs.size() && space->runs[run].reduced});
+//===-- The loops that it has --------------------------------------------------------------===//
+
+/// Says what the emitters of the host cannot make of the loops, or nothing.
+static StringRef unfitForHost(const Plan &plan) {
+  if (plan.walk == Walk::Copies)
+    return "values and their transposes in one walk are for GPUs";
+  // Neighbours that are computed together are no loop, so the loop around theirs is innermost.
+  bool together = plan.walk == Walk::Points && plan.vector > 1 && !plan.kept.empty();
+  ArrayRef<LoopVar> kept = ArrayRef(plan.kept).drop_back(together);
+  if (plan.walk != Walk::Tiles)
+    for (const LoopVar &loop : plan.walk == Walk::Rows || kept.empty() ? kept : kept.drop_back())
+      if (loop.tile)
+        return "only the innermost kept loop has tiles";
+  for (const LoopVar &loop : plan.reduced)
+    if (loop.tile && !(plan.walk == Walk::Columns && &loop == plan.reduced.begin()))
+      return "only the outermost reduced loop of columns has tiles";
+  if (plan.vector > 1 && (!together || plan.kept.back().extent != plan.vector || plan.kept.back().factors.size() != 1 ||
+                          plan.kept.back().tile))
+    return "neighbours are all iterations of a loop over one dimension";
+  int64_t innermost = plan.walk == Walk::Points ? !kept.empty() : plan.walk == Walk::Tiles ? 2 : 0;
+  return plan.parallel > int64_t(kept.size()) - innermost ? "the innermost loops are not shared" : "";
+}
+
+/// The same for GPUs.
+static StringRef unfitForGpu(Plan &plan) {
+  bool isTiled = plan.walk == Walk::Tiles || plan.walk == Walk::Copies;
+  int64_t side = plan.walk == Walk::Copies ? gpuBlocks.copyTile : plan.threadColumns;
+  for (auto [i, loop] : llvm::enumerate(llvm::concat<LoopVar>(plan.kept, plan.reduced)))
+    if (loop.tile != (isTiled && i + 2 >= plan.kept.size() ? side : 0))
+      return "tiles are squares of as many elements as a row of threads has, and those of copies have 64";
+  if (plan.parallel != int64_t(plan.kept.size()) - (isTiled ? 2 : plan.walk == Walk::Columns ? 1 : 0))
+    return "all kept loops are parallel";
+  LoopVar *neighbours = plan.neighbourLoop();
+  if (plan.vector > 1 && (!neighbours || neighbours->extent % plan.vector != 0))
+    return "the innermost loop has no such neighbours";
+  if (plan.walk == Walk::Rows &&
+      (plan.threadColumns % warpThreads != 0 || (plan.threadRows > 1 && plan.threadColumns != warpThreads)))
+    return "a row belongs to a warp or to a block";
+  if (plan.walk == Walk::Columns && (plan.threadColumns > warpThreads || !llvm::isPowerOf2_64(plan.threadColumns)))
+    return "the threads of a row of columns are a power of two, at most a warp";
+  if (plan.unroll &&
+      (plan.reduced.size() != 1 || (plan.reduced.front().factors.size() != 1 && neighbours != &plan.reduced.front())))
+    return "only a single loop over the row is unrolled";
+  return !plan.cuts.empty() ? "cuts are for the host" : "";
+}
+
+FailureOr<Plan> mpc::readPlan(kernel::DispatchOp dispatch, const GpuArch *gpu) {
+  FailureOr<Plan> plan = planDispatch(dispatch);
+  if (failed(plan) || !plan->walksSpace())
+    return plan;
+  kernel::LoopsAttr loops = dispatch.getLoopsAttr();
+  if (!loops)
+    return emitErrorWithHint(dispatch.getLoc(), "dispatch '" + dispatch.getName() + "' has no loops",
+                             "run mpc-plan-loops first");
+  if (failed(kernel::verifyLoops(dispatch, gpu)))
+    return failure();
+  plan->walk = loops.getWalk();
+  plan->kept.clear(), plan->reduced.clear();
+  for (const kernel::Loop &loop : loops.getOrder()) {
+    LoopVar var{.factors = {}, .extent = 1, .tile = loop.tile};
+    for (int64_t dim = loop.first; dim <= loop.last(); ++dim) {
+      var.factors.push_back(SymbolId(dim));
+      var.extent *= plan->factors[dim].extent;
+    }
+    (plan->factors[loop.first].reduced ? plan->reduced : plan->kept).push_back(std::move(var));
   }
-  plan.factors.assign(innerFirst.rbegin(), innerFirst.rend());
-  plan.resetLoops();
+  plan->parallel = loops.getParallel();
+  plan->vector = loops.getVector();
+  if (gpu) {
+    plan->threadRows = loops.getThreads()[0];
+    plan->threadColumns = loops.getThreads()[1];
+  }
+  plan->unroll = loops.getUnroll();
+  plan->cuts.assign(loops.getCuts().begin(), loops.getCuts().end());
+  if (StringRef unfit = gpu ? unfitForGpu(*plan) : unfitForHost(*plan); !unfit.empty())
+    return emitErrorWithHint(dispatch.getLoc(),
+                             "dispatch '" + dispatch.getName() + "' has loops that the target cannot make: " + unfit,
+                             "run mpc-plan-loops again");
   return plan;
 }

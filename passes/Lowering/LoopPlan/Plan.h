@@ -1,71 +1,66 @@
 //===- Plan.h - the iteration space of a dispatch and how to walk it -----------===//
 #ifndef MPC_LOWERING_LOOPPLAN_PLAN_H
 #define MPC_LOWERING_LOOPPLAN_PLAN_H
+#include "dialects/Kernel/Analysis/Dims.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
 
 namespace mpc {
 
-/// A dimension of the iteration space. Factors are as fine as any shape of the dispatch that has the space's
-/// row-major order cuts it, so that reshapes need no division. In emission, factor i is symbol i.
-struct Factor {
-  int64_t extent;
-  bool reduced;
-};
-
-/// Adjacent factors that one loop walks.
+/// A loop over one dimension of the space, or over several neighbouring ones. In emission, dimension i is symbol i.
 struct LoopVar {
   llvm::SmallVector<SymbolId, 2> factors;
   int64_t extent = 1;
+  int64_t tile = 0; ///< the iterations of a tile; 0 where the loop has no tiles
+
+  /// The iterations that are walked together: those of a tile, or all of them.
+  int64_t block() const { return tile ? tile : extent; }
+  int64_t blocks() const { return (extent + block() - 1) / block(); }
 };
 
-enum class Walk {
-  /// For each kept point, loops over the reduced dimensions with accumulators in registers.
-  Rows,
-  /// For each block of the last kept dimension, loops over the reduced dimensions with the block innermost; used
-  /// where memory is contiguous along the kept dimension ([N,H,W,C] -> [C]).
-  Columns
-};
+/// The number of iterations of loops inside of each other.
+int64_t iterations(llvm::ArrayRef<LoopVar> loops);
 
+/// What a dispatch computes, from its body, and the loops that compute it, from `#kernel.loops` (whose fields
+/// have these names).
 struct Plan {
   kernel::Form form = kernel::Form::Pointwise; ///< that of the dispatch
-  llvm::SmallVector<Factor> factors;
-  llvm::SmallVector<LoopVar> kept, reduced;
-  Walk walk = Walk::Rows;
+  llvm::SmallVector<kernel::Dim> factors;      ///< the dimensions of the space
   /// The reductions that the nest computes, stage by stage; those of one stage do not depend on each other.
   llvm::SmallVector<llvm::SmallVector<mlir::Operation *>> stages;
   llvm::SmallVector<unsigned> fullResults, rowResults; ///< positions in the dispatch's results
-  /// Pointwise: the number of neighbours that are worth computing together: 4 for random ops, whose numbers
-  /// come in fours; the stride for gradients of pooling, whose windows repeat with it.
-  int64_t unroll = 1;
-  /// Pointwise: the position in `kept` of a variable along which an operand is contiguous while the result is
-  /// not (a transpose). This variable and the innermost one are walked in tiles, so that cache lines of both
-  /// tensors are used whole.
-  int tiled = -1;
-  /// Pointwise: ascending values of the innermost variable at which its loop is best cut, since each part
-  /// then reads another operand of a concatenation. A single loop would read every operand for every element.
+
+  kernel::Walk walk = kernel::Walk::Points;
+  llvm::SmallVector<LoopVar> kept,
+      reduced; ///< outermost first; with Walk::Columns the last kept loop is inside of the reduced ones
+  int64_t parallel = 0;
+  int64_t vector = 1;
+  int64_t threadRows = 0, threadColumns = 0; ///< `threads`; 0 on the host
+  bool unroll = false;
   llvm::SmallVector<int64_t> cuts;
 
-  /// Whether the code follows the space. Scatters and transposed copies have loops of their own.
-  bool walksSpace() const { return form != kernel::Form::Scatter && form != kernel::Form::TransposedCopy; }
-  /// The number of neighbours that one iteration computes: `unroll` where the innermost loop has exactly that
-  /// many iterations, else 1.
-  int64_t neighbours() const;
+  /// Whether the code follows the space. A scatter has loops of its own.
+  bool walksSpace() const { return form != kernel::Form::Scatter; }
+  bool reduces() const { return form == kernel::Form::Reduction || form == kernel::Form::Row; }
+  int64_t threads() const { return threadRows * threadColumns; }
   int64_t keptCount() const;
   int64_t reducedCount() const;
-  /// Makes each factor a loop of its own. The rehearsal uses these loops, before it is known which can be merged.
-  void resetLoops();
-  /// Merges adjacent factors along which every index form advances as one row-major number.
-  void mergeLoops(llvm::ArrayRef<Index> forms);
+  /// Returns the loop whose neighbouring iterations read and write neighbouring elements, for GPUs: the innermost one,
+  /// if it walks the innermost dimensions. Null where there is none.
+  LoopVar *neighbourLoop();
 };
 
-/// Finds the factors of the space, the stages and the results of a loop dispatch. Fails with a located error when an op
-/// cannot be in one, or where the dispatch has no space.
+/// Finds the dimensions of the space, the stages and the results of a loop dispatch. The loops walk one dimension each.
+/// Fails with a located error when an op cannot be in a loop dispatch, or where the dispatch has no space.
 mlir::FailureOr<Plan> planDispatch(kernel::DispatchOp dispatch);
 
-/// Does what planDispatch does and adds what the rehearsal (Rehearsal.cpp) tells: merged loops, rows or columns, tiles,
-/// cuts. The plan is the same for every target.
-mlir::FailureOr<Plan> planLoops(kernel::DispatchOp dispatch);
+/// Does the same, and takes the loops from the dispatch's `loops`. Fails, with a diagnostic, where a dispatch that has
+/// a space has none, or where they are not loops that the target can make.
+mlir::FailureOr<Plan> readPlan(kernel::DispatchOp dispatch, const GpuArch *gpu);
+
+/// Chooses the loops of a loop dispatch for a target (null for the host): `#kernel.loops`, or null where the dispatch
+/// is a scatter or computes nothing. Fails where planDispatch does, and where the form is not one of the target.
+mlir::FailureOr<kernel::LoopsAttr> chooseLoops(kernel::DispatchOp dispatch, const GpuArch *gpu);
 
 } // namespace mpc
 #endif

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/LoopPlan/NestSpace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -31,7 +32,7 @@ int64_t mpc::emitScatter(kernel::DispatchOp dispatch, const Buffer &result, Elem
     return n;
   };
   int64_t outer = product(before), inner = product(after), rows = dx[axis], count = product(indices);
-  constexpr int64_t block = 64;
+  constexpr int64_t block = hostBlocks.columns;
   int64_t blocks = std::max<int64_t>(1, (inner + block - 1) / block);
 
   e.loop(begin, end, {}, [&](Value g, ValueRange) -> Values {

@@ -1,7 +1,7 @@
 // This file checks the instructions in the kernels of loops.
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels | mpc-ptx | FileCheck %s
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels=units=2 | not mpc-ptx 2>&1 | FileCheck %s --check-prefix=SECOND
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels | not mpc-ptx - --arch=sm_75 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-plan-loops --mpc-emit-kernels | mpc-ptx | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-plan-loops --mpc-emit-kernels=units=2 | not mpc-ptx 2>&1 | FileCheck %s --check-prefix=SECOND
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-plan-loops --mpc-emit-kernels | not mpc-ptx - --arch=sm_75 2>&1 | FileCheck %s --check-prefix=OTHER
 // SECOND: error: 'kernels1' is a second module of kernels; a program for a GPU has one
 // SECOND: note: hint: run mpc-emit-kernels with units=1
 // OTHER: error: the module is for sm_80, not for sm_75

@@ -76,8 +76,6 @@ static Value emit(graph::ConcatOp op, unsigned, ArrayRef<Index> index, ElementEm
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     int64_t extent = graph::shapeOf(input)[axis], end = begin + extent;
     if (extent > 0 && high >= begin && low < end) {
-      if (begin > low)
-        e.cut(index[axis], begin);
       IndexVector x(index);
       x[axis] = e.clamp(index[axis] - Index(begin), 0, extent - 1);
       Value v = e.operand(op, i, x);

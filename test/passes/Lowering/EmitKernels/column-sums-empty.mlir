@@ -1,5 +1,5 @@
-// RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s --check-prefix=HOST
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-schedule --mpc-emit-kernels | FileCheck %s --check-prefix=GPU
+// RUN: mpc-opt %s --mpc-plan-loops --mpc-emit-kernels | FileCheck %s --check-prefix=HOST
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-schedule --mpc-plan-loops --mpc-emit-kernels | FileCheck %s --check-prefix=GPU
 
 // A product without rows launches nothing, but the sums of its columns are zeros that have to be written.
 // HOST: kernel.dispatch contraction "fc"{{.*}}launches = [#kernel.launch<@kernels0::@k0

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-emit-kernels --split-input-file --verify-diagnostics
+// RUN: mpc-opt %s --mpc-plan-loops --mpc-emit-kernels --split-input-file --verify-diagnostics
 
 // Loops read a library's result from memory, so the dispatch has to return it.
 func.func @kept(%x: tensor<20x40xf32>, %w: tensor<40x16xf32>) -> (tensor<16xf32>, tensor<20x16xf32>) {

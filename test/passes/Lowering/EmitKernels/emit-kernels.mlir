@@ -1,7 +1,7 @@
-// RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s --check-prefixes=CHECK,HOST
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels | FileCheck %s --check-prefixes=CHECK,GPU
-// RUN: mpc-opt %s --mpc-emit-kernels=units=2 | FileCheck %s --check-prefix=UNITS
-// RUN: mpc-opt %s --mpc-emit-kernels --mpc-emit-kernels | FileCheck %s --check-prefixes=CHECK,HOST
+// RUN: mpc-opt %s --mpc-plan-loops --mpc-emit-kernels | FileCheck %s --check-prefixes=CHECK,HOST
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-plan-loops --mpc-emit-kernels | FileCheck %s --check-prefixes=CHECK,GPU
+// RUN: mpc-opt %s --mpc-plan-loops --mpc-emit-kernels=units=2 | FileCheck %s --check-prefix=UNITS
+// RUN: mpc-opt %s --mpc-plan-loops --mpc-emit-kernels --mpc-emit-kernels | FileCheck %s --check-prefixes=CHECK,HOST
 
 // Dispatches with equal bodies share a kernel: names, places and what a result may reuse do not count. What is written in place does, and so does a constant.
 // CHECK-LABEL: func.func @equal

@@ -1,9 +1,9 @@
-// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-plan-loops --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
 // Two members compute the same, so blocks 0 and 1 are theirs and block 2 is the reduction's. A block has 256 threads, of which the reduction uses 128.
 // CHECK: kernel.dispatch batch "b"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 3, 1, 1
 // Emission leaves the members as they are: what is in place is said by the batch.
-// CHECK: kernel.dispatch pointwise "r"{{[^{]*}} : (
+// CHECK: kernel.dispatch pointwise "r"({{[^{]*}}) {loops = #kernel.loops<points 32x32 order = [0 to 1] parallel = 1 vector = 4 threads = 1x256>} : (
 // CHECK: kernel.dispatch batch "c"{{.*}}@k1 
 
 // CHECK-LABEL: llvm.func @k0(

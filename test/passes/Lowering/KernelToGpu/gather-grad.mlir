@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-plan-loops --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
 // Of a table with 1000 rows a block owns one, and each of its threads a column of it, whose sum it keeps in shared memory. The lanes of a warp read 32 indices together; if one
 // of them names the block's row, the warp walks through the 32 in order, so that the order of the sum is the order of the indices.

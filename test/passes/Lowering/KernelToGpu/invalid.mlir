@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels --split-input-file --verify-diagnostics
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-plan-loops --mpc-emit-kernels --split-input-file --verify-diagnostics
 
 func.func @operand(%x: tensor<65536x32768xf16>) -> tensor<65536xf16> {
   // expected-error @+2 {{a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits}}

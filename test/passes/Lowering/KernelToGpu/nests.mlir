@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-plan-loops --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
 // CHECK: kernel.dispatch pointwise "scale"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 256, 1, 1
 // CHECK: kernel.dispatch reduction "columns"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 4, 1, 1

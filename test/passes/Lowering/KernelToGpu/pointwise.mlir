@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-plan-loops --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
 // CHECK: kernel.dispatch pointwise "dropout"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 4, 1, 1 args = 0, 1, 2>]
 // CHECK: kernel.dispatch pointwise "gather"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 1, 1, 1 args = 0, 1, 2>]

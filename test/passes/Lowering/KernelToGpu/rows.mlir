@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-plan-loops --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
 // CHECK: kernel.dispatch row "softmax"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 250, 1, 1 args = 0, 1>]
 // CHECK: kernel.dispatch row "norm"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 64, 1, 1 args = 0, 1>]

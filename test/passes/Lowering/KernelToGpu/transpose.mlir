@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-plan-loops --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
 // A block computes a tile of 32 x 32 elements: its threads read x along its rows and put the results into shared memory, and behind the barrier they store them along
 // the rows of the result. A line of the tile has 33 elements, so that a column lies in 32 banks.

@@ -1,11 +1,11 @@
-// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels | mpc-ptx - | FileCheck %s
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=DEVICE
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-emit-kernels | mpc-ptx - | FileCheck %s --check-prefix=SM80
-// RUN: %if ptxas %{ mpc-opt %s --mpc-set-target=name=sm_90a --mpc-emit-kernels | mpc-ptx - --emit=none --ptxas 2>&1 | FileCheck %s --check-prefix=PTXAS %}
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-plan-loops --mpc-emit-kernels | mpc-ptx - | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-plan-loops --mpc-emit-kernels --canonicalize --cse | FileCheck %s --check-prefix=DEVICE
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-plan-loops --mpc-emit-kernels | mpc-ptx - | FileCheck %s --check-prefix=SM80
+// RUN: %if ptxas %{ mpc-opt %s --mpc-set-target=name=sm_90a --mpc-plan-loops --mpc-emit-kernels | mpc-ptx - --emit=none --ptxas 2>&1 | FileCheck %s --check-prefix=PTXAS %}
 
 // A thread reads 16 neighbours of x in two accesses, encodes them in pairs and stores them in one; then it stores 16 neighbours of the transpose in one. A
 // block handles 64 x 64 elements.
-// DEVICE: kernel.dispatch transposed_copy "factor"{{.*}}grid = 2048, 1, 1 
+// DEVICE: kernel.dispatch transposed_copy "factor"{{.*}}grid = 2048, 1, 1 {{.*}}loops = #kernel.loops<copies 1x4096x2048 order = [0, 1 by 64, 2 by 64] parallel = 1 threads = 1x256>}
 // DEVICE-LABEL: llvm.func @k0(
 // DEVICE-SAME: kernel.entry = #kernel.entry<threads = 256
 // DEVICE: kernel.shared 4096

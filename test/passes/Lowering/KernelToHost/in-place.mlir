@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s
+// RUN: mpc-opt %s --mpc-plan-loops --mpc-emit-kernels | FileCheck %s
 
 // A result that shares an operand's buffer is written through the operand's pointer, so that LLVM sees one memory and needs no check.
 func.func @update(%w: tensor<1000xf32>, %g: tensor<1000xf32>) -> tensor<1000xf32> {

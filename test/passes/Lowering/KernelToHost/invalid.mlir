@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-emit-kernels --split-input-file --verify-diagnostics
+// RUN: mpc-opt %s --mpc-plan-loops --mpc-emit-kernels --split-input-file --verify-diagnostics
 
 func.func @composite(%x: tensor<4x10xf32>) -> tensor<4x10xf32> {
   %r = kernel.dispatch pointwise "softmax" (%x) : (tensor<4x10xf32>) -> (tensor<4x10xf32>) {

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s
+// RUN: mpc-opt %s --mpc-plan-loops --mpc-emit-kernels | FileCheck %s
 
 // Contiguous operands make one flat loop over slices [begin, end) of 1024 elements, with the alias scopes of three memories.
 // CHECK-DAG: #[[S0:.*]] = #llvm.alias_scope<{{.*}}>

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s
+// RUN: mpc-opt %s --mpc-plan-loops --mpc-emit-kernels | FileCheck %s
 
 // Along rows, the accumulator is in a register. Additions may be reassociated, so that the loop vectorises.
 // CHECK: kernel.dispatch reduction "rows"{{.*}}grid = 100, 1, 1

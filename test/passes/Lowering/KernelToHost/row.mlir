@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s
+// RUN: mpc-opt %s --mpc-plan-loops --mpc-emit-kernels | FileCheck %s
 
 // Softmax has a loop per row for the maximum, one for the sum, and one that stores. Both reductions stay in registers.
 // CHECK: kernel.dispatch row "softmax"{{.*}}grid = 100, 1, 1

@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-emit-kernels | FileCheck %s
+// RUN: mpc-opt %s --mpc-plan-loops --mpc-emit-kernels | FileCheck %s
 
 // The result is set to zero, and then values are added in the order of the indices. The grid is over blocks of 64 columns.
 // CHECK: kernel.dispatch scatter "scatter"{{.*}}grid = 2, 1, 1

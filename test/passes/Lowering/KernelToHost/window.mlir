@@ -1,4 +1,4 @@
-// RUN: mpc-opt %s --mpc-emit-kernels --canonicalize --cse | FileCheck %s
+// RUN: mpc-opt %s --mpc-plan-loops --mpc-emit-kernels --canonicalize --cse | FileCheck %s
 
 // CHECK: kernel.dispatch pointwise "pool"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 128, 1, 1
 // CHECK: kernel.dispatch pointwise "padded"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 256, 1, 1

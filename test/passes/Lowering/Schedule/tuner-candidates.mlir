@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-tuner-candidates | FileCheck %s
 // RUN: not mpc-opt %s --mpc-tuner-candidates 2>&1 | FileCheck %s --check-prefix=HOST
-// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-tuner-candidates --mpc-schedule --mpc-plan-arena --mpc-verify-arena --mpc-emit-kernels | FileCheck %s --check-prefix=KERNELS
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-tuner-candidates --mpc-schedule --mpc-plan-arena --mpc-verify-arena --mpc-plan-loops --mpc-emit-kernels | FileCheck %s --check-prefix=KERNELS
 
 // Nothing of the model is left but its target. Equal products are one problem, whatever is fused behind them, and each candidate has another schedule.
 // CHECK: module attributes {kernel.target = #kernel.target<"sm_90a">} {

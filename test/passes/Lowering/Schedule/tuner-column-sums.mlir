@@ -1,5 +1,5 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-tuner-candidates | FileCheck %s
-// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-tuner-candidates --mpc-schedule --mpc-plan-arena --mpc-verify-arena --mpc-emit-kernels | FileCheck %s --check-prefix=KERNELS
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-tuner-candidates --mpc-schedule --mpc-plan-arena --mpc-verify-arena --mpc-plan-loops --mpc-emit-kernels | FileCheck %s --check-prefix=KERNELS
 
 // A product whose columns are summed is a problem of its own, since it is not split along k. Its candidates compute the sums, with what they are computed from; what else is fused
 // behind the product is left out. The product is the first result of each, for a tuner compares it.

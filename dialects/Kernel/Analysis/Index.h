@@ -7,8 +7,8 @@
 // plain strides that LLVM's vectoriser needs.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_LOWERING_ELEMENTAL_INDEX_H
-#define MPC_LOWERING_ELEMENTAL_INDEX_H
+#ifndef MPC_KERNEL_ANALYSIS_INDEX_H
+#define MPC_KERNEL_ANALYSIS_INDEX_H
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>

@@ -1,0 +1,91 @@
+#include "dialects/Kernel/Analysis/Dims.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include <set>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::kernel;
+
+static int64_t countOf(Value v) { return graph::typeOf(v).getNumElements(); }
+static ValueRange resultsOf(DispatchOp dispatch) { return dispatch.getBody().front().getTerminator()->getOperands(); }
+
+/// Collects the cuts of the row-major order (products of trailing dimensions) of `v` and of every value that `v` is
+/// computed from in that order.
+static void collectCuts(Value v, int64_t points, llvm::DenseSet<Value> &seen, std::set<int64_t> &cuts) {
+  SmallVector<Value> left = {v};
+  while (!left.empty()) {
+    Value next = left.pop_back_val();
+    if (countOf(next) != points || !seen.insert(next).second)
+      continue;
+    int64_t cut = 1;
+    for (int64_t extent : llvm::reverse(graph::shapeOf(next)))
+      cuts.insert(cut *= extent);
+    if (Operation *op = next.getDefiningOp();
+        op && (isOfKind(op, LoopKind::Elementwise) || isOfKind(op, LoopKind::View)))
+      llvm::append_range(left, op->getOperands());
+  }
+}
+
+/// Adds as many of `wanted` to a chain of cuts as keep it a chain, in which each divides the next.
+static void addCuts(SmallVector<int64_t> &chain, const std::set<int64_t> &wanted) {
+  for (int64_t cut : wanted)
+    if (!llvm::is_contained(chain, cut) &&
+        llvm::all_of(chain, [&](int64_t other) { return other % cut == 0 || cut % other == 0; }))
+      chain.push_back(cut);
+  llvm::sort(chain);
+}
+
+int64_t kernel::periodOf(DispatchOp dispatch) {
+  int64_t period = 1;
+  for (Operation &op : dispatch.getBody().front())
+    if (auto indexed = dyn_cast<IndexingOpInterface>(op))
+      period = std::max(period, indexed.getPeriod());
+  std::optional<Space> space = Space::of(dispatch);
+  return space && space->points() < period ? 1 : period;
+}
+
+/// The dimensions of a transposed copy, all of whose results have one shape before they are transposed.
+static SmallVector<Dim> matrixDims(DispatchOp dispatch) {
+  Value first = resultsOf(dispatch).front();
+  Operation *op = first.getDefiningOp();
+  ArrayRef<int64_t> shape = graph::shapeOf(op && graph::transposesMatrices(op) ? op->getOperand(0) : first);
+  size_t rank = shape.size();
+  return {{llvm::product_of(shape.drop_back(2)), false}, {shape[rank - 2], false}, {shape[rank - 1], false}};
+}
+
+std::optional<SmallVector<Dim>> kernel::dimsOf(DispatchOp dispatch) {
+  if (dispatch.getForm() == Form::TransposedCopy)
+    return matrixDims(dispatch);
+  std::optional<Space> space = Space::of(dispatch);
+  if (!space)
+    return std::nullopt;
+  int64_t points = space->points();
+  SmallVector<int64_t> chain = {1};
+  for (Run run : llvm::reverse(space->runs))
+    chain.push_back(chain.back() * run.extent);
+
+  std::set<int64_t> wanted;
+  llvm::DenseSet<Value> seen;
+  auto reductions =
+      llvm::make_filter_range(dispatch.getBody().front(), [](Operation &op) { return combinesElements(&op); });
+  bool reduces = !reductions.empty();
+  if (reduces)
+    collectCuts((*reductions.begin()).getOperand(0), points, seen, wanted);
+  for (Value v : resultsOf(dispatch))
+    collectCuts(v, points, seen, wanted);
+  addCuts(chain, wanted);
+  // The cut between neighbours comes last, so that it is made only where it fits the cuts of the shapes.
+  if (int64_t period = periodOf(dispatch); period > 1 && !reduces)
+    addCuts(chain, {period});
+
+  // A dimension lies between two neighbouring cuts.
+  size_t run = space->runs.size();
+  int64_t outer = 1;
+  SmallVector<Dim> innermostFirst;
+  for (size_t i = 1; i < chain.size(); ++i) {
+    if (outer == chain[i - 1] && run > 0)
+      outer *= space->runs[--run].extent;
+    innermostFirst.push_back({chain[i] / chain[i - 1], run < space->runs.size() && space->runs[run].reduced});
+  }
+  return SmallVector<Dim>(llvm::reverse(innermostFirst));
+}

@@ -1,0 +1,50 @@
+//===- Blocks.h - how large the pieces are that loops are divided into -------------===//
+#ifndef MPC_KERNEL_TARGET_BLOCKS_H
+#define MPC_KERNEL_TARGET_BLOCKS_H
+#include <cstdint>
+
+namespace mpc {
+
+/// Pieces of loops on the host. Kernels are shared by all machines, so these numbers fit the largest one.
+struct HostBlocks {
+  int64_t grid = 64;       ///< as many slices as the threads of a large machine need to share the work evenly
+  int64_t elements = 1024; ///< the elements of a slice of one long loop: 4 KiB of f32, many vector iterations
+  int64_t tile = 16; ///< the side of a transpose's tiles: one cache line of f32, so that 16 lines of the operand serve
+                     ///< a whole tile
+  /// The columns that one slice of a column reduction or of a scatter holds: several cache lines of a row, but few
+  /// enough sums for registers. Blocks are half as wide where there would be fewer than `columnBlocks` of them, too few
+  /// for two threads to share.
+  int64_t columns = 64, columnBlocks = 4;
+  int64_t chain =
+      512; ///< the most additions into one f32 sum before it is added to a total; this bounds the error of long sums
+};
+inline constexpr HostBlocks hostBlocks;
+
+/// The threads that run in lockstep on every GPU.
+inline constexpr int64_t warpThreads = 32;
+/// The threads of a block where nothing else decides. A few such blocks fill a multiprocessor's 1024 to 2048 threads,
+/// if their registers allow.
+inline constexpr int64_t blockThreads = 256;
+
+/// Pieces of loops on a GPU; what differs between GPUs is in GpuArch.h.
+struct GpuBlocks {
+  int64_t vectorBytes = 16;                ///< the most bytes that one access moves
+  int64_t sectorBytes = 32;                ///< the fewest bytes that an access to memory transfers
+  int64_t neighbours = 8;                  ///< the most neighbours that a thread takes
+  int64_t rows = 4;                        ///< the rows of a block where a warp computes a row
+  int64_t pieces = 4;                      ///< the most pieces of a row that a thread keeps in registers
+  int64_t unrolledOps = 1500;              ///< the most ops that unrolling them may make
+  int64_t rowThreads = 1024;               ///< the most threads of a row
+  int64_t memberRowThreads = blockThreads; ///< the same in a batch, whose members have blocks of one size
+  int64_t tile = 32;                       ///< the side of a transpose's tiles
+  int64_t copyTile = 64; ///< the side of the tiles of values and their transposes, whose pieces are moved in 16 bytes
+  /// The blocks of a scatter that fill any GPU several times over; the most rows of a block, and the most
+  /// bytes of their sums.
+  int64_t scatterBlocks = 1024, scatterRows = 64, scatterBytes = 32768;
+  int64_t columnBlocks =
+      2; ///< where a multiprocessor would get fewer blocks than this, those of a column reduction become narrower
+};
+inline constexpr GpuBlocks gpuBlocks;
+
+} // namespace mpc
+#endif

@@ -1,0 +1,101 @@
+//===- GpuLoops.cpp - divides loops among the threads of a GPU ---------------------===//
+#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Target/Blocks.h"
+#include "passes/Lowering/LoopPlan/ChooseLoops.h"
+
+using namespace mlir;
+using namespace mpc;
+using kernel::Walk;
+
+/// Returns the element size, in bytes, of the widest tensor that spans the whole space: of the results, and in
+/// reductions also of the inputs.
+static int64_t widestBytes(const Plan &plan, kernel::DispatchOp dispatch) {
+  Block &body = dispatch.getBody().front();
+  int64_t bytes = 1;
+  auto include = [&](ValueRange tensors) {
+    for (Value v : tensors)
+      if (graph::typeOf(v).getNumElements() == plan.keptCount() * plan.reducedCount())
+        bytes = std::max<int64_t>(bytes, ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8);
+  };
+  include(body.getTerminator()->getOperands());
+  if (plan.reduces())
+    include(body.getArguments());
+  return bytes;
+}
+
+/// Returns how many neighbours along the innermost dimension a thread takes: as many as one access moves,
+/// and whole periods.
+static int64_t neighboursOf(const LoopVar &loop, int64_t elementBytes, int64_t period) {
+  int64_t n = std::min(gpuBlocks.vectorBytes / elementBytes, gpuBlocks.neighbours);
+  while (n > 1 && loop.extent % n != 0)
+    n /= 2;
+  return n % period != 0 && loop.extent % period == 0 ? period : n;
+}
+
+/// A warp computes a row, or a block a longer one.
+static void divideRows(Plan &plan, kernel::DispatchOp dispatch, int64_t pieces) {
+  bool isMember = isa_and_nonnull<kernel::DispatchOp>(dispatch->getParentOp());
+  int64_t most = isMember ? gpuBlocks.memberRowThreads : gpuBlocks.rowThreads, width = warpThreads;
+  while (width < most && pieces > width * gpuBlocks.pieces)
+    width *= 2;
+  plan.threadColumns = width;
+  plan.threadRows = width == warpThreads ? gpuBlocks.rows : 1;
+  // Where several stages read a row and a thread has few pieces of it, later stages find in registers what an earlier
+  // one has loaded and computed.
+  bool severalPasses = plan.stages.size() > 1 || !plan.fullResults.empty();
+  bool oneLoop = plan.reduced.size() == 1 && (plan.reduced.front().factors.size() == 1 || plan.neighbourLoop());
+  int64_t ops = llvm::range_size(dispatch.getBody().front()), ownPieces = llvm::divideCeilSigned(pieces, width);
+  plan.unroll = severalPasses && oneLoop && ownPieces <= gpuBlocks.pieces &&
+                ownPieces * plan.vector * ops <= gpuBlocks.unrolledOps;
+}
+
+/// Widths are powers of two, so that the threads of a column can use shuffles. Where there are few columns, blocks get
+/// narrower so that there are more of them, as long as a block's part of a row is a whole sector.
+static void divideColumns(Plan &plan, const GpuArch &arch, int64_t pieceBytes) {
+  int64_t pieces = plan.kept.back().extent / plan.vector, outer = iterations(ArrayRef(plan.kept).drop_back()),
+          width = warpThreads;
+  while (width > 1 && width / 2 >= pieces)
+    width /= 2;
+  while (width * pieceBytes > gpuBlocks.sectorBytes &&
+         llvm::divideCeilSigned(pieces, width) * outer < gpuBlocks.columnBlocks * arch.multiprocessors)
+    width /= 2;
+  int64_t groups = blockThreads / width;
+  while (groups > warpThreads / width && groups / 2 >= plan.reducedCount())
+    groups /= 2;
+  plan.threadRows = groups;
+  plan.threadColumns = width;
+}
+
+/// A block moves a tile of the values, and with it the same tile of each transpose.
+static void divideCopies(Plan &plan) {
+  plan.parallel -= 2;
+  plan.kept[plan.parallel].tile = plan.kept.back().tile = gpuBlocks.copyTile;
+  plan.threadColumns = blockThreads;
+}
+
+void mpc::divideForGpu(Plan &plan, kernel::DispatchOp dispatch, const GpuArch &arch) {
+  LoopVar *innermost = plan.neighbourLoop();
+  int64_t bytes = widestBytes(plan, dispatch);
+  if (innermost)
+    plan.vector = neighboursOf(*innermost, bytes, kernel::periodOf(dispatch));
+  plan.parallel = int64_t(plan.kept.size());
+  plan.threadRows = 1;
+  switch (plan.walk) {
+  case Walk::Points:
+    plan.threadColumns =
+        std::min<int64_t>(blockThreads, llvm::alignTo(iterations(plan.kept) / plan.vector, warpThreads));
+    return;
+  case Walk::Tiles:
+    plan.parallel -= 2;
+    plan.kept[plan.parallel].tile = plan.kept.back().tile = plan.threadColumns = gpuBlocks.tile;
+    plan.threadRows = blockThreads / gpuBlocks.tile;
+    return;
+  case Walk::Rows:
+    return divideRows(plan, dispatch, plan.reducedCount() / plan.vector);
+  case Walk::Columns:
+    plan.parallel -= 1;
+    return divideColumns(plan, arch, plan.vector * bytes);
+  case Walk::Copies:
+    return divideCopies(plan);
+  }
+}

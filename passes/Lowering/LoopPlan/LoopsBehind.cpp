@@ -1,0 +1,55 @@
+#include "passes/Lowering/LoopPlan/LoopsBehind.h"
+#include "dialects/Kernel/Analysis/Form.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mpc;
+
+FailureOr<LoopsBehind> LoopsBehind::of(const kernel::HostCall &call, kernel::DispatchOp contraction) {
+  Block &body = contraction.getBody().front();
+  int64_t inputs = contraction.getInputs().size();
+  SmallVector<Operation *> ops;
+  llvm::SetVector<Value> reads;
+  auto read = [&](ValueRange values) {
+    reads.insert_range(
+        llvm::make_filter_range(values, [&](Value v) { return isa<BlockArgument>(v) || v == call.value(); }));
+  };
+  for (Operation &op : body.without_terminator())
+    if (&op != call.contraction && &op != call.bias) {
+      ops.push_back(&op);
+      read(op.getOperands());
+    }
+  SmallVector<Value> computed;
+  SmallVector<int64_t> results;
+  for (auto [r, v] : llvm::enumerate(body.getTerminator()->getOperands()))
+    if (r != call.result) {
+      computed.push_back(v);
+      results.push_back(inputs + int64_t(r));
+    }
+  read(computed);
+
+  LoopsBehind behind;
+  behind.holder = std::make_unique<Block>();
+  for (Value v : reads) {
+    behind.holder->addArgument(v.getType(), v.getLoc());
+    auto argument = dyn_cast<BlockArgument>(v);
+    behind.args.push_back(argument ? int64_t(argument.getArgNumber()) : inputs + int64_t(call.result));
+  }
+  llvm::append_range(behind.args, results);
+  OpBuilder b(contraction.getContext());
+  b.setInsertionPointToStart(behind.holder.get());
+  FailureOr<kernel::DispatchOp> loops =
+      kernel::createLoops(b, contraction.getLoc(), contraction.getName(), behind.holder->getArguments(),
+                          [&](OpBuilder &inside, ValueRange arguments) {
+                            IRMapping inLoops;
+                            inLoops.map(reads.getArrayRef(), arguments);
+                            for (Operation *op : ops)
+                              inside.clone(*op, inLoops);
+                            return llvm::map_to_vector(computed, [&](Value v) { return inLoops.lookup(v); });
+                          });
+  if (failed(loops))
+    return failure();
+  behind.dispatch = *loops;
+  return behind;
+}

@@ -1,0 +1,53 @@
+//===- PlanLoops.cpp - mpc-plan-loops -----------------------------------------------===//
+#include "passes/Lowering/LoopPlan/LoopsBehind.h"
+#include "passes/Lowering/LoopPlan/Passes.h"
+#include "passes/Lowering/LoopPlan/Plan.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace mpc {
+#define GEN_PASS_DEF_PLANLOOPSPASS
+#include "passes/Lowering/LoopPlan/Passes.h.inc"
+} // namespace mpc
+
+/// Chooses the loops of a dispatch; null where it has none.
+static FailureOr<kernel::LoopsAttr> loopsOf(kernel::DispatchOp dispatch, const GpuArch *gpu) {
+  if (dispatch.isBatch())
+    return kernel::LoopsAttr();
+  if (!dispatch.isContraction())
+    return chooseLoops(dispatch, gpu);
+  if (gpu || dispatch.getNumResults() == 1)
+    return kernel::LoopsAttr();
+  FailureOr<kernel::HostCall> call = kernel::HostCall::of(dispatch);
+  if (failed(call))
+    return failure();
+  if (!call->hasLoops())
+    return kernel::LoopsAttr();
+  FailureOr<LoopsBehind> behind = LoopsBehind::of(*call, dispatch);
+  if (failed(behind))
+    return failure();
+  return chooseLoops(behind->dispatch, gpu);
+}
+
+namespace {
+struct PlanLoops : mpc::impl::PlanLoopsPassBase<PlanLoops> {
+  using PlanLoopsPassBase::PlanLoopsPassBase;
+  void runOnOperation() override {
+    const GpuArch *gpu = kernel::gpuOf(getOperation());
+    WalkResult walked = getOperation().walk([&](kernel::DispatchOp dispatch) {
+      dispatch.removeLoopsAttr();
+      FailureOr<kernel::LoopsAttr> loops = loopsOf(dispatch, gpu);
+      if (failed(loops))
+        return WalkResult::interrupt();
+      if (*loops) {
+        dispatch.setLoopsAttr(*loops);
+        ++numPlanned;
+      }
+      return WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace
