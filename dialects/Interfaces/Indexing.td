@@ -31,7 +31,9 @@ def IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
     InterfaceMethod<[{Builds the op for tensors whose dimensions come in another order. An operand that has as many dimensions as `permutation` is replaced by one
       whose dimension i is dimension permutation[i] of the old one; the other operands stay. What an elementwise op or a norm over axes broadcasts is given
       with all dimensions, or with none. The results with all dimensions are permuted in the same way; a reduction without keepdims leaves the others in their new order.
-      A convolution or pool changes its layout, and its weights stay. Returns null where the op has no such form.}],
+      A convolution or pool changes its layout, and its weights stay. Returns null where the op has no such form.
+      A dimension that occurs more than once in `permutation` is split: the operands have its parts as dimensions. This may be asked for dimensions that
+      the op does not change and names in no attribute of one axis; the caller then sets the types of the results, but for those of reductions, which are inferred.}],
       "::mlir::Operation *", "permuted", (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<int64_t>":$permutation, "::mlir::ValueRange":$operands), [{}],
       [{ return ConcreteOp::getLoopKind() == ::mpc::LoopKind::Elementwise && !ConcreteOp::drawsNumbers() ? ::mpc::rebuildPermuted(builder, $_op, permutation, operands) : nullptr; }]>,
     InterfaceMethod<[{Returns which elements of `operand` along its dimension `dim` an element of `result` depends on; nullopt where these do not follow from one index of the
