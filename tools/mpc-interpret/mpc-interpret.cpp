@@ -4,7 +4,8 @@
 //
 // The entry takes no arguments: inputs are graph.constants in it. The tool prints one line for each result, "0:
 // tensor<2xf32> = [1, 0.5]", and with --variables also one for each variable of the module. Each number is the shortest
-// one that reads back as itself.
+// one that reads back as itself: as a number of f32 where it is one and the type has no more digits, and with --wide
+// always as a number of f64.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Evaluator/Evaluator.h"
