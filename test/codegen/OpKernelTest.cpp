@@ -306,8 +306,8 @@ TEST(OpKernel, Movement) {
   batch.add({.name = "constant",
              .inputs = {},
              .body = "%r = graph.constant dense<[[1.0, 2.5], [3.0, -4.0], [5.0, 6.0]]> : tensor<3x2xbf16>\n%s = "
-                     "graph.constant dense<[true, false, true]> : tensor<3xi1>",
-             .yields = {"%r : tensor<3x2xbf16>", "%s : tensor<3xi1>"}});
+                     "graph.constant dense<[[true, false], [true, true], [false, true]]> : tensor<3x2xi1>",
+             .yields = {"%r : tensor<3x2xbf16>", "%s : tensor<3x2xi1>"}});
   batch.run();
 }
 
