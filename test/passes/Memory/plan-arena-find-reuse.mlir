@@ -31,11 +31,11 @@ func.func @view(%x: tensor<64x4xf32>) -> tensor<256xf32> {
 
 // -----
 // A transpose reads at other indices than it writes.
-// CHECK: kernel.plan = #kernel.plan<arena_bytes = 2048,
-// CHECK: kernel.dispatch pointwise "exp"{{.*}}args = array<i64: 0, 1024>
-// CHECK: kernel.dispatch pointwise "transpose"{{.*}}args = array<i64: 1024, 0>}
-func.func @moved(%x: tensor<64x4xf32>) -> tensor<4x64xf32> {
-  %0 = graph.exp %x : tensor<64x4xf32>
+// CHECK: kernel.plan = #kernel.plan<arena_bytes = 3072,
+// CHECK: kernel.dispatch reduction "reduce_sum"{{.*}}args = array<i64: 0, 2048>
+// CHECK: kernel.dispatch pointwise "transpose"{{.*}}args = array<i64: 2048, 0>}
+func.func @moved(%x: tensor<64x4x2xf32>) -> tensor<4x64xf32> {
+  %0 = graph.reduce_sum %x {axes = array<i64: 2>, keepdims = false} : (tensor<64x4x2xf32>) -> tensor<64x4xf32>
   %1 = graph.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<64x4xf32>) -> tensor<4x64xf32>
   return %1 : tensor<4x64xf32>
 }
