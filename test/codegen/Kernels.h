@@ -2,6 +2,7 @@
 #ifndef MPC_TEST_CODEGEN_KERNELS_H
 #define MPC_TEST_CODEGEN_KERNELS_H
 #include "compiler/Codegen/HostCodegen.h"
+#include "dialects/Kernel/Analysis/HostCall.h"
 #include "passes/Lowering/EmitKernels/KernelEmitter.h"
 #include "passes/Lowering/LoopPlan/Passes.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -16,10 +17,19 @@ public:
   explicit Kernels(mlir::MLIRContext *context, const GpuArch *gpu = nullptr)
       : parent(moduleFor(context, gpu)), emitter(*parent, gpu ? 1 : hostUnits) {}
 
-  /// Returns all launches of a dispatch: [#kernel.launch].
+  /// Returns all launches of a dispatch: [#kernel.launch]. A host library's call without loops behind it has none.
   mlir::FailureOr<mlir::ArrayAttr> addAll(kernel::DispatchOp dispatch) {
     mlir::FailureOr<kernel::DispatchOp> planned = keep(dispatch);
-    return failed(planned) ? mlir::FailureOr<mlir::ArrayAttr>() : emitter.add(*planned);
+    if (failed(planned))
+      return mlir::failure();
+    if (dispatch.isContraction() && !kernel::gpuOf(*planned)) {
+      mlir::FailureOr<kernel::HostCall> call = kernel::HostCall::of(*planned);
+      if (failed(call))
+        return mlir::failure();
+      if (!call->hasLoops())
+        return mlir::ArrayAttr::get(dispatch.getContext(), {});
+    }
+    return emitter.add(*planned);
   }
   /// Returns the launch of a dispatch that has only one.
   mlir::FailureOr<kernel::LaunchAttr> add(kernel::DispatchOp dispatch) {

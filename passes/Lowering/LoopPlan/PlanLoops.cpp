@@ -1,4 +1,5 @@
 //===- PlanLoops.cpp - mpc-plan-loops -----------------------------------------------===//
+#include "passes/Lowering/Elemental/ElementEmitter.h"
 #include "passes/Lowering/LoopPlan/LoopsBehind.h"
 #include "passes/Lowering/LoopPlan/Passes.h"
 #include "passes/Lowering/LoopPlan/Plan.h"
@@ -33,6 +34,11 @@ static FailureOr<kernel::LoopsAttr> loopsOf(kernel::DispatchOp dispatch, const G
 namespace {
 struct PlanLoops : mpc::impl::PlanLoopsPassBase<PlanLoops> {
   using PlanLoopsPassBase::PlanLoopsPassBase;
+  // Which ops can be in a loop is what the models of their elements say, so a context without them gets them.
+  void getDependentDialects(DialectRegistry &registry) const override {
+    PlanLoopsPassBase::getDependentDialects(registry);
+    registerElementalModels(registry);
+  }
   void runOnOperation() override {
     const GpuArch *gpu = kernel::gpuOf(getOperation());
     WalkResult walked = getOperation().walk([&](kernel::DispatchOp dispatch) {
