@@ -37,7 +37,7 @@ enum class TrainingMode {
   AsExported, // they stay as they are
 };
 
-/// What the user decides about an import. Regular expressions are POSIX extended and match anywhere in a name.
+/// This is what the user decides about an import. Regular expressions are POSIX extended and match anywhere in a name.
 struct ImportOptions {
   /// The leading dimension of the data inputs: it binds an open one and replaces a fixed one.
   std::optional<int64_t> batch;

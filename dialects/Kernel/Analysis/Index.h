@@ -1,10 +1,10 @@
 //===- Index.h - linear forms over loop variables ----------------------------===//
 //
-// The index of an element while code for it is emitted: a linear form `sum(coefficient * symbol) + constant`.
-// A symbol stands for a loop variable or for a number that was computed (the value of a gather index, a
-// quotient), and has a known range. Since indices stay symbolic, reshape, transpose, slice, broadcast and pad
-// fold into addresses: quotients and remainders vanish whenever the ranges allow it, and what is left are the
-// plain strides that LLVM's vectoriser needs.
+// This is the index of an element, for analyses and while code for the element is emitted: a linear form
+// `sum(coefficient * symbol) + constant`. A symbol stands for a loop variable or for a number that was computed (the
+// value of a gather index, a quotient), and has a known range. Since indices stay symbolic, reshape, transpose, slice,
+// broadcast and pad fold into addresses: quotients and remainders vanish whenever the ranges allow it, and what is left
+// are the plain strides that LLVM's vectoriser needs.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_KERNEL_ANALYSIS_INDEX_H

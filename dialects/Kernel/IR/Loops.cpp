@@ -10,7 +10,7 @@ using namespace mpc::kernel;
 
 //===-- Text -------------------------------------------------------------------------------===//
 
-// columns 32x3136x64 order = [0 to 1, 2 by 64] parallel = 1 vector = 4 threads = 8x32 unroll cuts = [16, 48]
+// The text of loops is, for example, columns 32x3136x64 order = [0 to 1, 2] vector = 4 threads = 128x2.
 
 static void print(AsmPrinter &printer, const Loop &loop) {
   printer << loop.first;
@@ -181,7 +181,7 @@ LogicalResult mpc::kernel::verifyLoops(DispatchOp dispatch, const GpuArch *gpu) 
   if (loops.getThreads().empty() != !gpu)
     return dispatch.emitOpError("loops: ")
            << (loops.getThreads().empty() ? "a kernel of a GPU has threads" : "a kernel of the host has no threads");
-  if (dispatch.isContraction()) // these are the loops behind the call, which are verified where they are made
+  if (dispatch.isContraction()) // these are the loops behind the call, which emission verifies
     return success();
   if (!walks(loops.getWalk(), dispatch.getForm()))
     return dispatch.emitOpError("loops: ")
