@@ -58,18 +58,24 @@ public:
   bool isInlined(mlir::Operation *op) const { return inlined.contains(op); }
 
 private:
+  // Roots.cpp
   bool canInline(mlir::Operation *producer, mlir::Operation *user) const;
   void chooseRoots();
-  void fuseEpilogue(mlir::Operation *hero);
-  void formGroups();
+  void fuseEpilogue(mlir::Operation *contraction);
+
+  // Joins.cpp
   bool shouldJoin(const Group &producer, const Group &group, mlir::Operation *root);
   void mergeProducers(mlir::Operation *root);
   void mergeSiblings();
+
+  // Grouping.cpp
+  void formGroups();
   bool readsView(Group *reader, Group *writer);
   bool canMerge(Group *a, Group *b);
   bool mayReachThroughOthers(Group *first, Group *last);
   void merge(Group *into, Group *from);
   void order();
+
   /// A root together with the ops inlined into it: the stored values that computing it reads, its number of
   /// ops, and whether one is a contraction.
   struct Cone {
@@ -93,6 +99,8 @@ private:
   std::vector<std::unique_ptr<Group>> owned, ordered;
 };
 
+/// The shape of the op's first result.
+inline llvm::ArrayRef<int64_t> resultShape(mlir::Operation *op) { return graph::shapeOf(op->getResult(0)); }
 /// The op that computes a value, through reshapes; null for arguments.
 mlir::Operation *storedBy(mlir::Value v);
 

@@ -1,15 +1,10 @@
 //===- CompileCommand.cpp - mpc compile ---------------------------------------------------------===//
-#include "compiler/Package/LibraryFile.h"
 #include "compiler/Package/ProgramFile.h"
 #include "compiler/Pipeline/Check.h"
-#include "tools/mpc/Bundle.h"
-#include "tools/mpc/Common.h"
-#include "tools/mpc/Targets.h"
-#include "tools/mpc/TrainingFlags.h"
+#include "tools/mpc/CompileForms.h"
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -18,33 +13,6 @@ using namespace mlir;
 
 namespace mpc::tool {
 namespace {
-
-struct CompileFlags {
-  std::string model, output, emit = "exe", cpu = "x86-64-v3,x86-64-v4", dumpIr, memoryLimit, ptxas;
-  std::vector<std::string> targets = {"host"}, dims, tunings;
-  std::string mode = "auto";
-  bool bundle = false, quiet = false, kernelReport = false;
-  ImportOptions import;
-  TrainingFlags training;
-};
-
-/// A value of --emit.
-struct Form {
-  const char *name = "", *what = "";     ///< neighbours of which the same is said share it in --help
-  const char *prefix = "", *suffix = ""; ///< of the default output, around the model's name
-  /// Makes the targets those of this form; null: any will do. Returns false after a message where that cannot be.
-  bool (*chooseTargets)(const CompileFlags &flags, TargetOptions &targets) = nullptr;
-  /// Lowers the target-free module; null: that module is the output.
-  FailureOr<CompiledProgram> (*lower)(ModuleOp module, const TargetOptions &targets, StringRef name,
-                                      const TrainingOptions &training, const Watch &watch) = nullptr;
-  /// Writes the output and names its files. Returns false after a message.
-  bool (*write)(Location location, const CompileFlags &flags, const Form &form, const CompiledProgram &program,
-                const std::vector<std::string> &inputs, std::vector<std::string> &written) = nullptr;
-  const char *runtime = ""; ///< the file beside mpc behind a copy of which the sections are written
-  bool loads = false;       ///< whether the output opens libraries, which --bundle puts beside it
-  bool header = false;      ///< whether a C header goes with it
-  bool trains = false;      ///< whether it is a command that trains
-};
 
 /// Parses "512MiB", "2G" or "1000000" into bytes, at least one.
 bool parseBytes(StringRef text, int64_t &bytes) {
@@ -79,172 +47,15 @@ std::string smallerHint(const TrainingOptions &options) {
   return options.optLevel == "O0" || options.optLevel == "O1" ? hint + ", or --opt-level=O2" : hint;
 }
 
-/// Returns dir/lenet.h for dir/liblenet.so.
-std::string headerOf(StringRef library) {
-  StringRef stem = llvm::sys::path::stem(library);
-  if (stem.size() > 3)
-    stem.consume_front("lib");
-  llvm::SmallString<128> path(llvm::sys::path::parent_path(library));
-  llvm::sys::path::append(path, stem + ".h");
-  return path.str().str();
-}
-
-/// Returns whether the outputs whose names are known before the compilation may be written: none is a file that is
-/// read, and an existing header must be ours.
-bool knownOutputsAreFree(const CompileFlags &flags, const Form &form, const std::vector<std::string> &inputs) {
-  if (!form.header)
-    return outputsAreFree(flags.output, inputs);
-  std::string header = headerOf(flags.output);
-  if (header == flags.output) {
-    fail(header, "is the name of the library's header", "let the library's name end with .so");
-    return false;
-  }
-  if (!outputsAreFree({flags.output, header}, inputs))
-    return false;
-  if (!llvm::sys::fs::is_regular_file(header))
-    return true;
-  auto old = llvm::MemoryBuffer::getFile(header);
-  if (old && isLibraryHeader((*old)->getBuffer()))
-    return true;
-  fail(header, "exists and is no header of mpc's, so the library's is not written there",
-       "move it away, or name the library otherwise with -o");
-  return false;
-}
-
-/// Writes the kernels of one CPU or GPU under the requested name, those of several as NAME.CPU.EXTENSION.
-bool writeKernels(Location location, const CompileFlags &flags, const Form &, const CompiledProgram &program,
-                  const std::vector<std::string> &inputs, std::vector<std::string> &written) {
-  if (program.kernelFiles.empty()) {
-    fail(flags.model, "has no kernels: library calls compute all of it", "write a program with --emit=exe");
-    return false;
-  }
-  std::vector<std::string> paths;
-  for (const auto &[cpu, text] : program.kernelFiles) {
-    StringRef path = flags.output, extension = llvm::sys::path::extension(path);
-    paths.push_back(program.kernelFiles.size() == 1 ? path.str()
-                                                    : (path.drop_back(extension.size()) + "." + cpu + extension).str());
-  }
-  if (!outputsAreFree(paths, inputs))
-    return false;
-  for (const auto &[path, file] : llvm::zip(paths, program.kernelFiles))
-    if (failed(writeFileAtomically(location, path, file.second)))
-      return false;
-  written = paths;
-  return true;
-}
-
-/// Writes a program, a tuner, or a library with its header: a copy of the file beside mpc with the sections behind it.
-bool writeRunnable(Location location, const CompileFlags &flags, const Form &form, const CompiledProgram &program,
-                   const std::vector<std::string> &, std::vector<std::string> &written) {
-  // The program comes last, so that it exists only when everything that it needs does.
-  if (flags.bundle && !writeBundle(flags.output))
-    return false;
-  std::string base = executableFolder() + "/" + form.runtime;
-  auto runtime = llvm::MemoryBuffer::getFile(base);
-  if (!runtime) {
-    fail(base, runtime.getError().message(), "it belongs beside mpc; build or install it again");
-    return false;
-  }
-  if (form.header) {
-    // The header comes first, so that an existing library has its header.
-    written = {headerOf(flags.output)};
-    if (failed(writeFileAtomically(location, written[0],
-                                   libraryHeader(program.sections.at("manifest.json"), flags.output))) ||
-        failed(writeLibrary(location, flags.output, (*runtime)->getBuffer(), program.sections)))
-      return false;
-  } else if (failed(writeProgram(location, flags.output, (*runtime)->getBuffer(), program.sections))) {
-    return false;
-  }
-  written.push_back(flags.output);
-  return true;
-}
-
 /// Returns the command that trains the program that has just been written.
 std::string nextCommand(const std::string &program, bool readsData) {
   return (program.find('/') == std::string::npos ? "./" : "") + program + " train" +
          (readsData ? " --data data.npz" : "") + " --checkpoint-dir checkpoints";
 }
 
-//===-- The forms of the output --------------------------------------------------------------===//
-
-template <KernelForm kernels>
-bool chooseHostKernels(const CompileFlags &flags, TargetOptions &targets) {
-  if (!targets.gpus.empty()) {
-    fail("--emit", Twine(flags.emit) + " is a form of host code, and " + targets.gpus.front().arch->name + " is a GPU",
-         "leave it out of --target; --emit=ptx or cubin writes its kernels");
-    return false;
-  }
-  if (!targets.host) {
-    fail("--emit", Twine(flags.emit) + " is a form of host code", "add host to --target");
-    return false;
-  }
-  targets.host->kernels = kernels;
-  return true;
-}
-
-template <bool cubin>
-bool chooseGpuKernels(const CompileFlags &, TargetOptions &targets) {
-  return emitGpuKernels(cubin, targets);
-}
-
-bool chooseGpus(const CompileFlags &flags, TargetOptions &targets) {
-  if (targets.gpus.empty()) {
-    fail("--emit", "a tuner measures GPU kernels, and there is no GPU", "add one to --target: --target=sm_90a");
-    return false;
-  }
-  if (!flags.tunings.empty()) {
-    fail("--tune", "a tuner measures and takes no measurements", "leave it out");
-    return false;
-  }
-  targets.host.reset();
-  return true;
-}
-
-FailureOr<CompiledProgram> lowerProgram(ModuleOp module, const TargetOptions &targets, StringRef name,
-                                        const TrainingOptions &training, const Watch &watch) {
-  return compileProgram(module, targets, name, &training, watch);
-}
-
-FailureOr<CompiledProgram> lowerTuner(ModuleOp module, const TargetOptions &targets, StringRef name,
-                                      const TrainingOptions &, const Watch &watch) {
-  return compileTuner(module, targets.gpus, name, watch);
-}
-
-constexpr const char *hostKernels = "the kernels as objects or LLVM IR, one file a CPU",
-                     *gpuKernels = "those of GPUs, one file a GPU";
-
-// clang-format off
-constexpr Form forms[] = {
-    {.name = "exe", .what = "a program",
-     .lower = lowerProgram, .write = writeRunnable, .runtime = "mpc-runner", .loads = true, .trains = true},
-    {.name = "lib", .what = "a shared library and its C header", .prefix = "lib", .suffix = ".so",
-     .lower = lowerProgram, .write = writeRunnable, .runtime = "libmpc-program.so", .loads = true, .header = true},
-    {.name = "tuner",
-     .what = "a program that measures schedules of the model's products and convolutions on a GPU, for --tune",
-     .suffix = "-tuner", .chooseTargets = chooseGpus,
-     .lower = lowerTuner, .write = writeRunnable, .runtime = "mpc-tuner"},
-    {.name = "obj", .what = hostKernels, .suffix = ".o", .chooseTargets = chooseHostKernels<KernelForm::Relocatable>,
-     .lower = lowerProgram, .write = writeKernels},
-    {.name = "llvm", .what = hostKernels, .suffix = ".ll", .chooseTargets = chooseHostKernels<KernelForm::LlvmIR>,
-     .lower = lowerProgram, .write = writeKernels},
-    {.name = "ptx", .what = gpuKernels, .suffix = ".ptx", .chooseTargets = chooseGpuKernels<false>,
-     .lower = lowerProgram, .write = writeKernels},
-    {.name = "cubin", .what = gpuKernels, .suffix = ".cubin", .chooseTargets = chooseGpuKernels<true>,
-     .lower = lowerProgram, .write = writeKernels},
-    {.name = "mlir", .what = "the target-free module", .suffix = ".mlir"},
-};
-// clang-format on
-
-/// CLI11 has checked the name.
-const Form &formOf(const CompileFlags &flags) {
-  return *llvm::find_if(forms, [&](const Form &form) { return flags.emit == form.name; });
-}
-
-//===-- The command --------------------------------------------------------------------------===//
-
 /// Checks the options and completes them. Returns false after a message.
 bool resolve(CompileFlags &flags, TargetOptions &targets, int64_t &memoryLimit) {
-  const Form &form = formOf(flags);
+  const OutputForm &form = formNamed(flags.emit);
   if (!parseDims(flags.dims, flags.import) || !flags.training.resolve() ||
       !parseTargets(flags.targets, flags.ptxas, targets))
     return false;
@@ -368,7 +179,7 @@ int compile(CompileFlags &flags) {
   int64_t memoryLimit = 0; // 0: none
   if (!resolve(flags, targets, memoryLimit))
     return 1;
-  const Form &form = formOf(flags);
+  const OutputForm &form = formNamed(flags.emit);
   const TrainingOptions &training = flags.training.options;
 
   auto start = std::chrono::steady_clock::now();
@@ -419,25 +230,10 @@ int compile(CompileFlags &flags) {
   return 0;
 }
 
-/// Returns "exe: a program; ...; obj, llvm: the kernels ...".
-std::string describeForms() {
-  std::string text;
-  StringRef said;
-  for (const Form &form : llvm::reverse(forms)) {
-    bool again = said == form.what;
-    text = std::string(form.name) + (again ? ", " : std::string(": ") + form.what + (said.empty() ? "" : "; ")) + text;
-    said = form.what;
-  }
-  return text;
-}
-
 } // namespace
 
 void addCompileCommand(CLI::App &app, int &status) {
   auto flags = std::make_shared<CompileFlags>();
-  std::vector<std::string> formNames;
-  for (const Form &form : forms)
-    formNames.push_back(form.name);
   CLI::App *command = app.add_subcommand("compile", "Compiles an ONNX network to a training program");
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_option("-o,--output", flags->output, "The program (default: the model's name)");
@@ -460,7 +256,7 @@ void addCompileCommand(CLI::App &app, int &status) {
                       "$CUDA_HOME or /usr/local/cuda)");
   command->add_option("--cpu", flags->cpu, "CPUs that host code is made for; the program takes the best it can run")
       ->capture_default_str();
-  command->add_option("--emit", flags->emit, describeForms())->check(CLI::IsMember(formNames))->capture_default_str();
+  command->add_option("--emit", flags->emit, describeForms())->check(CLI::IsMember(formNames()))->capture_default_str();
   command
       ->add_option("--mode", flags->mode,
                    "Batch norms and dropouts in inference form. train: they train; as-exported: they stay; auto: they "

@@ -1,0 +1,125 @@
+//===- Joins.cpp - which groups share a launch: producers with readers, and siblings ---===//
+#include "dialects/Graph/IR/Storage.h"
+#include "passes/Fusion/Grouping.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::fusion;
+
+static bool keepsDims(Operation *reduction) { return cast<ReductionOpInterface>(reduction).getKeepdims(); }
+
+/// Whether the axes are the last ones of the shape, with enough rows before them to share among threads.
+static bool isRowwise(const Group &group) {
+  if (group.axes.empty() || group.axes.back() != int64_t(group.shape.size()) - 1)
+    return false;
+  for (auto [i, axis] : llvm::enumerate(group.axes))
+    if (axis != group.axes.front() + int64_t(i))
+      return false;
+  int64_t rows = 1;
+  for (int64_t extent : ArrayRef<int64_t>(group.shape).take_front(group.axes.front()))
+    rows *= extent;
+  return rows >= 8;
+}
+
+/// Whether every reduction among the roots keeps its dimensions as 1, so that its result broadcasts against the row.
+static bool keepsAllDims(const Group &group) {
+  return llvm::all_of(group.roots, [](Operation *op) { return !isOfKind(op, LoopKind::Reduction) || keepsDims(op); });
+}
+
+/// Whether the op is the transpose of matrices of 8-bit floats. Products need both orders of most such values
+/// (wgmma reads them only along k), and on GPUs one launch writes both (KernelToGpu/TransposedCopy.cpp).
+static bool isTransposedCopy(Operation *op) { return transposesMatrices(op) && isFloat8(elementOf(op->getOperand(0))); }
+
+/// Whether the group has one loop nest over the elements of its roots.
+static bool isPointwise(const Group &group) { return group.form == kernel::Form::Pointwise && !group.alone; }
+
+/// Whether `root`, alone in its group, can be computed in the launch of the group `producer`, whose values it reads.
+bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *root) {
+  if (gpu && isPointwise(producer) && isTransposedCopy(root))
+    return producer.roots.contains(root->getOperand(0).getDefiningOp());
+  if (producer.alone || group.alone)
+    return false;
+  // A value that is read at other elements than those where it is computed must be stored in between.
+  for (Value v : coneOf(root).moved)
+    if (Operation *stored = storedBy(v); stored && producer.roots.contains(stored))
+      return false;
+  bool rowwise = producer.form == kernel::Form::Row ||
+                 (producer.form == kernel::Form::Reduction && isRowwise(producer) && keepsAllDims(producer));
+  if (isPointwise(group)) {
+    if (isPointwise(producer))
+      return producer.shape == group.shape;
+    // The group does arithmetic on the reduction's result, at one element of it.
+    for (Operation *other : producer.roots)
+      if (isOfKind(other, LoopKind::Reduction) && resultShape(other) == ArrayRef<int64_t>(group.shape) &&
+          (producer.form == kernel::Form::Reduction || rowwise))
+        return true;
+    return rowwise && producer.shape == group.shape;
+  }
+  // The group is a further reduction of the same rows (the sum of exponentials after the maximum).
+  return group.form == kernel::Form::Reduction && rowwise && producer.shape == group.shape &&
+         producer.axes == group.axes && keepsAllDims(group);
+}
+
+void Grouping::mergeProducers(Operation *root) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    Group *group = groupOf[root];
+    for (Group *producer : producersOf(group)) {
+      if (!shouldJoin(*producer, *group, root) || !canMerge(producer, group))
+        continue;
+      // Arithmetic on the results of reductions, at one element for each row, leaves them reductions.
+      bool ofRows = isPointwise(*group) && producer->form == kernel::Form::Reduction && producer->shape != group->shape;
+      // A transposed copy is written by its producer's loops.
+      bool ownShape = isPointwise(*producer) && !group->alone;
+      Shape shape = ownShape ? group->shape : producer->shape;
+      Shape axes = isPointwise(*producer) ? group->axes : producer->axes;
+      if (producer->form == kernel::Form::Reduction && !ofRows)
+        producer->form = kernel::Form::Row;
+      merge(producer, group);
+      producer->shape = shape;
+      producer->axes = axes;
+      changed = true;
+      break;
+    }
+  }
+}
+
+/// Merges roots of one shape that read the same tensors, so that they share the loads (the moments of Adam;
+/// the two sums of a batch norm's gradient).
+void Grouping::mergeSiblings() {
+  DenseMap<Value, SmallVector<Group *>> readers;
+  for (auto &group : owned)
+    for (Operation *root : group->roots)
+      for (Value v : inputsOf(root))
+        if (shapeOf(v) == ArrayRef<int64_t>(group->shape) && !group->shape.empty())
+          readers[v].push_back(group.get());
+  // The visits follow program order, so that the result is deterministic.
+  auto visit = [&](Value v) {
+    auto it = readers.find(v);
+    if (it == readers.end())
+      return;
+    SmallVector<Group *> &sharing = it->second;
+    for (size_t i = 0; i < sharing.size(); ++i)
+      for (size_t j = i + 1; j < sharing.size(); ++j) {
+        Group *a = sharing[i], *b = sharing[j];
+        if (a == b || a->roots.empty() || b->roots.empty() || a->form != b->form || a->shape != b->shape ||
+            a->axes != b->axes)
+          continue;
+        bool reduces = a->form == kernel::Form::Reduction;
+        if (a->alone || b->alone || (!reduces && !isPointwise(*a)) || a->roots.size() + b->roots.size() > 8 ||
+            !canMerge(a, b))
+          continue;
+        // A reduction that needs the other's result must wait for it.
+        if (reduces && (producersOf(a).contains(b) || producersOf(b).contains(a)))
+          continue;
+        merge(a, b);
+        std::replace(sharing.begin(), sharing.end(), b, a);
+      }
+  };
+  for (Value arg : block.getArguments())
+    visit(arg);
+  for (Operation &op : block)
+    for (Value v : op.getResults())
+      visit(v);
+}

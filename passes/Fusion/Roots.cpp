@@ -1,0 +1,164 @@
+//===- Roots.cpp - which values are stored, and what is computed in the loops of its users ---===//
+#include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/HostCall.h"
+#include "passes/Fusion/Grouping.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+using namespace mpc::fusion;
+
+/// The most ops that one chain of inlined ops computes. Networks stay far below that (a step of Adam has 20 ops, and a
+/// decomposed layer norm as many). A chain of thousands would be one loop body, for which code generation needs more
+/// than linear time and deep recursion.
+static constexpr int64_t kLargestChain = 64;
+
+/// Whether reading the operand again costs no more than reading the result would.
+static bool isWideningCast(CastOp op) {
+  return elementOf(op.getX()).getIntOrFloatBitWidth() <= elementOf(op.getY()).getIntOrFloatBitWidth();
+}
+
+bool fusion::isOutside(Operation *op) {
+  std::optional<LoopKind> kind = loopKindOf(op);
+  auto constant = dyn_cast<ConstantOp>(op);
+  return !kind || kind == LoopKind::View || kind == LoopKind::Repeat ||
+         (constant && !isa<SplatElementsAttr>(constant.getValue()));
+}
+
+bool fusion::isFree(Operation *op) {
+  if (isOutside(op))
+    return false;
+  auto cast = dyn_cast<CastOp>(op);
+  return isOfKind(op, LoopKind::Generator) || isOfKind(op, LoopKind::Broadcast) || (cast && isWideningCast(cast));
+}
+
+bool fusion::isArithmetic(Operation *op) { return isOfKind(op, LoopKind::Elementwise) && !isFree(op); }
+
+/// Whether computing `producer` inside the loops of `user` repeats no work, because the user reads each
+/// element once.
+bool Grouping::canInline(Operation *producer, Operation *user) const {
+  if (isOfKind(user, LoopKind::Reduction))
+    return true;
+  if (auto pad = dyn_cast<PadOp>(user)) {
+    // A pad also computes the elements that lie outside, at some index.
+    auto none = [](ArrayRef<int64_t> counts) { return llvm::all_of(counts, [](int64_t n) { return n == 0; }); };
+    return none(pad.getInterior()) &&
+           3 * typeOf(pad.getY()).getNumElements() <= 4 * typeOf(pad.getX()).getNumElements();
+  }
+  // The loops of a transpose compute the elements in tiles, on GPUs too.
+  if (isOfKind(user, LoopKind::Permutation))
+    return isArithmetic(producer) || isFree(producer);
+  if (isOfKind(user, LoopKind::Elementwise))
+    return resultShape(producer) == resultShape(user) || isFree(producer);
+  return isOfKind(user, LoopKind::Broadcast) && isFree(producer);
+}
+
+void Grouping::chooseRoots() {
+  // The cost of repeating an inlined op: the stored full-size tensors that it needs, and the ops.
+  struct Cost {
+    llvm::SmallSetVector<Value, 4> loads;
+    int64_t ops = 0;
+    bool draws = false; ///< neighbours along the last dimension share the work of drawing a random number
+  };
+  DenseMap<Operation *, Cost> costs;
+  for (Operation &op : block) {
+    bool free = isFree(&op), moves = isOfKind(&op, LoopKind::Movement);
+    if (!isArithmetic(&op) && !free && !moves)
+      continue;
+    Cost cost;
+    cost.ops = 1;
+    cost.draws = drawsNumbers(&op);
+    for (Value v : llvm::SmallSetVector<Value, 4>(op.operand_begin(), op.operand_end())) {
+      Operation *producer = v.getDefiningOp();
+      if (producer && inlined.contains(producer)) {
+        cost.loads.insert_range(costs[producer].loads);
+        cost.ops += costs[producer].ops;
+        cost.draws |= costs[producer].draws;
+      } else if (shapeOf(v) == resultShape(&op)) {
+        cost.loads.insert(v);
+      }
+    }
+    bool usersInline = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
+      return canInline(&op, user) && !(cost.draws && isOfKind(user, LoopKind::Permutation));
+    });
+    llvm::SmallPtrSet<Operation *, 4> users(llvm::from_range, op.getUsers());
+    // A free cast is repeated by each of its users, and so is a movement op that only the cast reads.
+    if (moves && users.size() == 1 && isFree(*users.begin()))
+      users = llvm::SmallPtrSet<Operation *, 4>(llvm::from_range, (*users.begin())->getUsers());
+    bool cheapToRepeat = free || (!moves && cost.loads.size() <= 2 && cost.ops <= 6);
+    // A random number costs ten rounds of multiplications, so it is drawn only once.
+    cheapToRepeat &= !drawsNumbers(&op);
+    if (usersInline && cost.ops < kLargestChain && (users.size() == 1 || cheapToRepeat))
+      inlined.insert(&op);
+    costs[&op] = std::move(cost);
+  }
+  for (Operation &op : block)
+    if (isOfKind(&op, LoopKind::Contraction))
+      fuseEpilogue(&op);
+}
+
+/// The ops behind a contraction become part of its launch if no other op reads the values in between: on a GPU
+/// elementwise arithmetic, on the host what a library adds itself. (A library's relu gives 0 for NaN, by the CPU's
+/// maximum, where ours gives NaN.)
+void Grouping::fuseEpilogue(Operation *contraction) {
+  Operation *last = contraction;
+  auto absorb = [&](Operation *next) {
+    inlined.insert(last);
+    inlined.erase(next);
+    last = next;
+  };
+  if (!gpu) {
+    if (std::optional<kernel::Bias> bias = kernel::biasOf(cast<ContractionOpInterface>(contraction)))
+      if (Operation *producer = bias->addend.getDefiningOp(); !producer || !inlined.contains(producer))
+        absorb(bias->add);
+    return;
+  }
+  auto onlyUser = [](Operation *op) { return op->getResult(0).hasOneUse() ? *op->getUsers().begin() : nullptr; };
+  Operation *user = onlyUser(last);
+  for (int i = 0; i < gpu->epilogueOps && user && isArithmetic(user) && resultShape(user) == resultShape(contraction);
+       ++i) {
+    // An op that adds two products belongs to the first; a dropout computes the mask of four neighbours at once.
+    if (drawsNumbers(user) || !absorbed.insert(user).second)
+      break;
+    absorb(user);
+    user = onlyUser(last);
+  }
+}
+
+const Grouping::Cone &Grouping::coneOf(Operation *root) {
+  std::unique_ptr<Cone> &cone = cones[root];
+  if (cone)
+    return *cone;
+  cone = std::make_unique<Cone>();
+  // Each op is visited once, since a chain may use a value twice at every step.
+  SmallVector<Operation *> work{root};
+  llvm::SmallPtrSet<Operation *, 8> seen{root};
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    cone->hasContraction |= isOfKind(op, LoopKind::Contraction);
+    for (Value v : op->getOperands()) {
+      Operation *producer = v.getDefiningOp();
+      if (!producer || !inlined.contains(producer))
+        cone->inputs.insert(v);
+      else if (seen.insert(producer).second)
+        work.push_back(producer);
+    }
+  }
+  cone->ops = int64_t(seen.size());
+  // The inputs behind each slice, pad, concat or gather of the cone are read at other indices.
+  for (Operation *movement : seen) {
+    if (!isOfKind(movement, LoopKind::Movement))
+      continue;
+    llvm::SmallPtrSet<Operation *, 8> behind{movement};
+    work.push_back(movement);
+    while (!work.empty())
+      for (Value v : work.pop_back_val()->getOperands()) {
+        Operation *producer = v.getDefiningOp();
+        if (!producer || !inlined.contains(producer))
+          cone->moved.insert(v);
+        else if (behind.insert(producer).second)
+          work.push_back(producer);
+      }
+  }
+  return *cone;
+}

@@ -1,0 +1,49 @@
+//===- CompileForms.h - the values of `mpc compile --emit` ---------------===//
+#ifndef MPC_TOOLS_MPC_COMPILEFORMS_H
+#define MPC_TOOLS_MPC_COMPILEFORMS_H
+#include "tools/mpc/Common.h"
+#include "tools/mpc/Targets.h"
+#include "tools/mpc/TrainingFlags.h"
+
+namespace mpc::tool {
+
+/// The options of `mpc compile`.
+struct CompileFlags {
+  std::string model, output, emit = "exe", cpu = "x86-64-v3,x86-64-v4", dumpIr, memoryLimit, ptxas;
+  std::vector<std::string> targets = {"host"}, dims, tunings;
+  std::string mode = "auto";
+  bool bundle = false, quiet = false, kernelReport = false;
+  ImportOptions import;
+  TrainingFlags training;
+};
+
+/// A value of --emit.
+struct OutputForm {
+  const char *name = "", *what = "";     ///< neighbours of which the same is said share it in --help
+  const char *prefix = "", *suffix = ""; ///< of the default output, around the model's name
+  /// Makes the targets those of this form; null: any will do. Returns false after a message where that cannot be.
+  bool (*chooseTargets)(const CompileFlags &flags, TargetOptions &targets) = nullptr;
+  /// Lowers the target-free module; null: that module is the output.
+  llvm::FailureOr<CompiledProgram> (*lower)(mlir::ModuleOp module, const TargetOptions &targets, llvm::StringRef name,
+                                            const TrainingOptions &training, const Watch &watch) = nullptr;
+  /// Writes the output and names its files. Returns false after a message.
+  bool (*write)(mlir::Location location, const CompileFlags &flags, const OutputForm &form,
+                const CompiledProgram &program, const std::vector<std::string> &inputs,
+                std::vector<std::string> &written) = nullptr;
+  const char *runtime = ""; ///< the file beside mpc behind a copy of which the sections are written
+  bool loads = false;       ///< whether the output opens libraries, which --bundle puts beside it
+  bool header = false;      ///< whether a C header goes with it
+  bool trains = false;      ///< whether it is a command that trains
+};
+
+/// The row of a name; CLI11 has checked it.
+const OutputForm &formNamed(llvm::StringRef name);
+std::vector<std::string> formNames();
+/// Returns "exe: a program; ...; obj, llvm: the kernels ...".
+std::string describeForms();
+/// Returns whether the outputs whose names are known before the compilation may be written: none is a file that is
+/// read, and an existing header must be ours.
+bool knownOutputsAreFree(const CompileFlags &flags, const OutputForm &form, const std::vector<std::string> &inputs);
+
+} // namespace mpc::tool
+#endif
