@@ -145,7 +145,7 @@ def chains(options):
     from models import Graph  # noqa: E402
     lines = ["| chain | length | compile, s | CPU, s | peak, MiB |", "|---|---|---|---|---|"]
     numbers = []
-    for name, lengths in (("conv-norm-relu", (10, 100, 300, 1000)), ("transformer", (2, 12, 48))):
+    for name, lengths in (("conv-norm-relu", (10, 100, 300, 1000)), ("encoder", (2, 12, 48))):
         for length in lengths:
             with tempfile.TemporaryDirectory() as folder:
                 graph, model = Graph(), os.path.join(folder, "chain.onnx")

@@ -3,7 +3,7 @@
 
 Chains of layers are taken at two sizes, of which one is four times the other. The cost of the first layer (starting the process, loading libraries) is subtracted; the cost of
 the others may grow by GROWTH, where 4 is linear and 16 quadratic. CPU time is measured instead of seconds, so that a busy machine changes little. By hand,
-`test/tools/ladder_test.py --build build --long` climbs from 10 to 1,000 layers and prints a table.
+`test/tools/ladder_test.py --build build --long` climbs to 1,000 layers of convolutions and to 192 of an encoder, and prints a table.
 """
 import math
 import os
@@ -18,7 +18,6 @@ from models import Graph
 # and 300 blocks). CPU time grows by up to 6.3, because the working set grows from 10 MiB to 50 MiB, beyond a core's cache. Code that was quadratic in part
 # showed 10 to 13.
 GROWTH = 8.0
-SHORT, LONG = (75, 300), (10, 30, 100, 300, 1000)
 MEMORY_STEP = 16 << 20  # smaller growth is noise of the allocator
 
 
@@ -32,17 +31,44 @@ def conv_norm_relu(g, layers):
     return y
 
 
-def transformer(g, layers):
-    """Adds layers of a layer norm and two matrix products with a ReLU between them, with a residual."""
-    y = g.input("x", [2, 8, 16])
+def encoder(g, layers):
+    """Adds the layers of a transformer's encoder: self-attention with 2 heads, and two matrix products with a GELU between them, each behind a layer norm and with a
+    residual. x is [2 samples, 8 tokens, 16 features]."""
+    width, heads = 16, 2
+    split, joined = g.constant("split", [0, 0, heads, width // heads], np.int64), g.constant("joined", [0, 0, width], np.int64)
+    scale, half, one, root = (g.constant(name, value, np.float32) for name, value in (("scale", (width // heads) ** -0.5), ("half", 0.5), ("one", 1), ("root", 2 ** -0.5)))
+
+    def norm(x, name):
+        return g.node("LayerNormalization", [x, g.parameter(f"{name}.scale", (width,), value=1), g.parameter(f"{name}.bias", (width,))], name)
+
+    def linear(x, name, rows, columns):
+        return g.node("Add", [g.node("MatMul", [x, g.weight(f"{name}.weight", (rows, columns))], f"{name}.product"), g.parameter(f"{name}.bias", (columns,))], name)
+
+    def attention(x, name):
+        # Queries and values are [samples, heads, tokens, features of a head], keys have the last two the other way round.
+        q, k, v = (g.node("Transpose", [g.node("Reshape", [linear(x, f"{name}.{part}", width, width), split], f"{name}.{part}.split")], f"{name}.{part}.heads", perm=perm)
+                   for part, perm in (("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])))
+        scores = g.node("Mul", [g.node("MatMul", [q, k], f"{name}.products"), scale], f"{name}.scores")
+        mixed = g.node("MatMul", [g.node("Softmax", [scores], f"{name}.weights", axis=-1), v], f"{name}.mixed")
+        together = g.node("Transpose", [mixed], f"{name}.together", perm=[0, 2, 1, 3])
+        return linear(g.node("Reshape", [together, joined], f"{name}.joined"), f"{name}.out", width, width)
+
+    def gelu(x, name):
+        bent = g.node("Add", [g.node("Erf", [g.node("Mul", [x, root], f"{name}.inner")], f"{name}.erf"), one], f"{name}.gate")
+        return g.node("Mul", [g.node("Mul", [x, half], f"{name}.half"), bent], name)
+
+    y = g.input("x", [2, 8, width])
     for i in range(layers):
-        z = g.node("LayerNormalization", [y, g.constant(f"norm{i}.scale", np.ones(16, np.float32)), g.constant(f"norm{i}.bias", np.zeros(16, np.float32))], f"norm{i}")
-        z = g.node("Relu", [g.node("MatMul", [z, g.weight(f"up{i}.weight", (16, 32))], f"up{i}")], f"relu{i}")
-        y = g.node("Add", [y, g.node("MatMul", [z, g.weight(f"down{i}.weight", (32, 16))], f"down{i}")], f"layer{i}")
+        y = g.node("Add", [y, attention(norm(y, f"norm{i}"), f"attention{i}")], f"attended{i}")
+        z = gelu(linear(norm(y, f"mlp{i}.norm"), f"mlp{i}.in", width, 4 * width), f"mlp{i}.gelu")
+        y = g.node("Add", [y, linear(z, f"mlp{i}.out", 4 * width, width)], f"layer{i}")
     return y
 
 
-CHAINS = {"conv-norm-relu": conv_norm_relu, "transformer": transformer}
+CHAINS = {"conv-norm-relu": conv_norm_relu, "encoder": encoder}
+# The numbers of layers. An encoder's layer has ten times as many ops as one of convolutions.
+SHORT = {"conv-norm-relu": (75, 300), "encoder": (24, 96)}
+LONG = {"conv-norm-relu": (10, 30, 100, 300, 1000), "encoder": (2, 12, 48, 192)}
 COMMANDS = {"check": [], "compile": ["-o", "out.mlir", "--emit=mlir", "--quiet"]}
 
 
@@ -80,4 +106,4 @@ if __name__ == "__main__":
     OPTIONS = harness.arguments(__doc__)
     OPTIONS.long = LONG_RUN
     SIZES, LIMIT = (LONG, 1800) if LONG_RUN else (SHORT, 120)
-    harness.main([(f"ladder/{chain}-{command}", climbs(chain, command, SIZES, LIMIT)) for chain in CHAINS for command in COMMANDS], OPTIONS.only, jobs=os.cpu_count())
+    harness.main([(f"ladder/{chain}-{command}", climbs(chain, command, SIZES[chain], LIMIT)) for chain in CHAINS for command in COMMANDS], OPTIONS.only, jobs=os.cpu_count())

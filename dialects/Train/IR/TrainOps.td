@@ -59,7 +59,7 @@ def Train_StepOp : Train_Op<"step", [FunctionOpInterface, IsolatedFromAbove, Aut
     train.step @main(...) -> tensor<f32> attributes {accumulate = 1 : i64, groups = [#train.group<"bias$", weight_decay = 0>],
         optimizer = #train.optimizer<sgd, lr = 0.1, momentum = 0.9>, parameters = [@w, @bias], scaler = #train.scaler<dynamic>} { ... }
     ```
-    Of the `groups`, the first that matches a parameter counts.
+    The first of the `groups` whose pattern matches a parameter's name applies to it.
     `clip_norm` and `clip_value` act on unscaled gradients; `accumulate` is the number of scaled gradients that are summed per update.
 
     `trace` marks @"<name>.trace": the same step as @<name> on the same state, which also returns the unscaled fp32 gradients (role "grad").

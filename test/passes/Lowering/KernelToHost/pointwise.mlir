@@ -96,3 +96,19 @@ func.func @concat(%a: tensor<64x16xf32>, %b: tensor<64x8xf32>, %c: tensor<64x40x
 // CHECK: llvm.store
 // CHECK-NOT: scf.for
 // CHECK: llvm.return
+
+// Four neighbours share the words of one Philox block, so that an iteration takes ten rounds and not forty.
+func.func @dropout(%x: tensor<4096xf32>, %s: tensor<i64>) -> tensor<4096xf32> {
+  %r = kernel.dispatch pointwise "dropout" (%x, %s) : (tensor<4096xf32>, tensor<i64>) -> (tensor<4096xf32>) {
+  ^bb0(%a: tensor<4096xf32>, %b: tensor<i64>):
+    %0 = graph.dropout %a, %b, %b {ratio = 0.5 : f64, salt = 3 : i64} : (tensor<4096xf32>, tensor<i64>, tensor<i64>) -> tensor<4096xf32>
+    kernel.yield %0 : tensor<4096xf32>
+  }
+  return %r : tensor<4096xf32>
+}
+// CHECK-LABEL: llvm.func @k4
+// CHECK: scf.for
+// CHECK-COUNT-20: arith.muli %{{[^ ]+}}, %{{[^ ]+}} : i64
+// CHECK-NOT: arith.muli %{{[^ ]+}}, %{{[^ ]+}} : i64
+// CHECK-COUNT-4: llvm.store
+// CHECK: llvm.return
