@@ -9,7 +9,7 @@ Each network is compiled by both builds for all targets; a row for each target s
 steps, in turns; the median over the rounds of after / before is printed, so that a change of the machine's speed affects neither (below 1, the later build is faster).
 A batch that a network fixes in its file stays as it is.
 
---chains compiles chains of convolution, batch norm and ReLU of 10 to 1,000 blocks, and encoders of 2 to 48 layers, instead, and prints seconds and the peak of memory of each build's compiler.
+--chains compiles chains of convolution, batch norm and ReLU of 10 to 1,000 blocks, and transformer encoders of 2 to 48 layers, instead, and prints seconds and the peak of memory of each build's compiler.
 
 The machine must be idle otherwise where times are taken. Launches and memory do not depend on it.
 """

@@ -66,8 +66,8 @@ def encoder(g, layers):
 
 
 CHAINS = {"conv-norm-relu": conv_norm_relu, "encoder": encoder}
-# The numbers of layers. An encoder's layer has ten times as many ops as one of convolutions.
-SHORT = {"conv-norm-relu": (75, 300), "encoder": (24, 96)}
+# The numbers of layers. A layer of an encoder has eleven times as many nodes as one of convolutions.
+SHORT = {"conv-norm-relu": (75, 300), "encoder": (12, 48)}
 LONG = {"conv-norm-relu": (10, 30, 100, 300, 1000), "encoder": (2, 12, 48, 192)}
 COMMANDS = {"check": [], "compile": ["-o", "out.mlir", "--emit=mlir", "--quiet"]}
 
