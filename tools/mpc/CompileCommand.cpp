@@ -19,8 +19,12 @@ using namespace mlir;
 namespace mpc::tool {
 namespace {
 
+std::string cpuNames(ArrayRef<HostCpu> cpus, StringRef separator) {
+  return llvm::join(llvm::map_range(cpus, [](const HostCpu &cpu) { return cpu.name; }), separator);
+}
+
 struct CompileFlags {
-  std::string model, output, emit = "exe", cpu = "x86-64-v3,x86-64-v4", dumpIr, memoryLimit, ptxas;
+  std::string model, output, emit = "exe", cpu = cpuNames(HostCpu::levels(), ","), dumpIr, memoryLimit, ptxas;
   std::vector<std::string> targets = {"host"}, dims, tunings;
   std::string mode = "auto";
   bool bundle = false, quiet = false, kernelReport = false;
@@ -248,19 +252,19 @@ bool resolve(CompileFlags &flags, TargetOptions &targets, int64_t &memoryLimit) 
   if (!parseDims(flags.dims, flags.import) || !flags.training.resolve() ||
       !parseTargets(flags.targets, flags.ptxas, targets))
     return false;
-  std::vector<HostCpu> known;
-  SmallVector<StringRef> cpus;
-  StringRef(flags.cpu).split(cpus, ',');
-  for (StringRef cpu : cpus) {
-    if (cpu != "x86-64-v3" && cpu != "x86-64-v4" && cpu != "native") {
-      fail("--cpu", "unknown CPU '" + Twine(cpu) + "'", "known CPUs: x86-64-v3, x86-64-v4, native");
+  std::vector<HostCpu> known = HostCpu::levels(), cpus;
+  known.push_back(HostCpu::native());
+  for (StringRef name : llvm::split(flags.cpu, ',')) {
+    auto cpu = llvm::find_if(known, [&](const HostCpu &cpu) { return cpu.name == name; });
+    if (cpu == known.end()) {
+      fail("--cpu", "unknown CPU '" + Twine(name) + "'", "known CPUs: " + cpuNames(known, ", "));
       return false;
     }
-    known.push_back({cpu.str()});
+    cpus.push_back(*cpu);
   }
   if (targets.host) {
     targets.host = hostOptions();
-    targets.host->cpus = known;
+    targets.host->cpus = cpus;
   }
   if (!flags.memoryLimit.empty() && !parseBytes(flags.memoryLimit, memoryLimit)) {
     fail("--memory-limit", "'" + Twine(flags.memoryLimit) + "' is not a size, or none that a computer can have",
