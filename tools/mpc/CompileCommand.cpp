@@ -7,6 +7,7 @@
 #include "tools/mpc/Targets.h"
 #include "tools/mpc/TrainingFlags.h"
 #include "mlir/IR/AsmState.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -255,7 +256,7 @@ bool resolve(CompileFlags &flags, TargetOptions &targets, int64_t &memoryLimit) 
   std::vector<HostCpu> known = HostCpu::levels(), cpus;
   known.push_back(HostCpu::native());
   for (StringRef name : llvm::split(flags.cpu, ',')) {
-    auto cpu = llvm::find_if(known, [&](const HostCpu &cpu) { return cpu.name == name; });
+    auto cpu = llvm::find_if(known, [&](const HostCpu &each) { return each.name == name; });
     if (cpu == known.end()) {
       fail("--cpu", "unknown CPU '" + Twine(name) + "'", "known CPUs: " + cpuNames(known, ", "));
       return false;
