@@ -188,7 +188,7 @@ LogicalResult DispatchOp::verifyBatch() {
           "is a member of a batch, whose memory is planned as a whole, and has places of its own");
     llvm::append_range(results, member.getResults());
   }
-  if (yielded() != ValueRange(results))
+  if (!llvm::equal(yielded(), results))
     return emitOpError("is a batch, which yields all results of its members in order");
   for (auto [r, input] : llvm::enumerate(inPlaceInputs()))
     if (auto [member, own] = memberOf(r); input >= 0 && member.inPlaceInput(own) < 0)
