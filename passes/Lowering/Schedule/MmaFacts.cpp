@@ -20,6 +20,7 @@ static constexpr Tile stagedTiles[] = {
     {Mainloop::Mma, 64, 64, 32, 32, 32, 2, 0.5},   {Mainloop::Mma, 128, 32, 32, 32, 32, 2, 0.45},
     {Mainloop::Mma, 32, 32, 32, 16, 16, 2, 0.25},
 };
+
 static double multiplyAdds(const Problem &problem, const GpuArch &arch) {
   bool multiplies = problem.factor().isF16() ? arch.hasMmaF16K8 : problem.factor().isBF16() && arch.hasMmaK16;
   return multiplies ? arch.mmaPerClock * arch.mmaShare : 0;
