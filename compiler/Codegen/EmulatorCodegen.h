@@ -11,7 +11,7 @@ namespace mpc {
 /// (runtime/abi/mpc/emulator.h), which runtime/emulator's Module loads. The kernels are dealt out to at most `modules`
 /// LLVM modules and compiled on `threads` threads; the result does not depend on `threads`. The module does not change.
 /// Fails with a located diagnostic.
-mlir::FailureOr<std::string> emitEmulatorObject(mlir::ModuleOp kernels, const HostCpu &cpu = HostCpu::v3(),
+mlir::FailureOr<std::string> emitEmulatorObject(mlir::ModuleOp kernels, const HostCpu &cpu = HostCpu::oldest(),
                                                 size_t modules = hostUnits, unsigned threads = 2);
 
 } // namespace mpc

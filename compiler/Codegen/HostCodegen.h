@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #ifndef MPC_CODEGEN_HOSTCODEGEN_H
 #define MPC_CODEGEN_HOSTCODEGEN_H
+#include "runtime/abi/mpc/cpu.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <string>
 #include <vector>
@@ -16,12 +17,19 @@ class DialectRegistry;
 
 namespace mpc {
 
-/// A CPU that code is compiled for; `name` is the suffix of the program's section ("x86-64-v3", "x86-64-v4", "native").
+/// A CPU that code is compiled for; `name` is one of runtime/abi/mpc/cpu.h, which the program's section is named for.
 struct HostCpu {
   std::string name;
-  static HostCpu v3() { return {"x86-64-v3"}; }
-  static HostCpu v4() { return {"x86-64-v4"}; }
-  static HostCpu native() { return {"native"}; }
+  /// The levels, the oldest first.
+  static std::vector<HostCpu> levels() {
+#define MPC_LEVEL(LEVEL, NAME) HostCpu{NAME},
+    return {MPC_CPU_LEVELS(MPC_LEVEL)};
+#undef MPC_LEVEL
+  }
+  /// The oldest level, whose code every CPU that mpc is made for can run.
+  static HostCpu oldest() { return levels().front(); }
+  /// The machine that compiles.
+  static HostCpu native() { return {MPC_CPU_NATIVE}; }
 };
 
 /// An ELF shared object. It exports one symbol per kernel and imports at most libm's functions, memset,

@@ -12,7 +12,7 @@
 
 using namespace llvm;
 
-/// The CPU that code for "native" starts from. The machine's features are added by name, so that programs can
+/// The CPU that code for this machine starts from. The machine's features are added by name, so that programs can
 /// record them.
 static constexpr StringLiteral kBaseline = "x86-64";
 
@@ -27,7 +27,7 @@ std::unique_ptr<TargetMachine> mpc::createTargetMachine(const HostCpu &cpu, std:
   if (!target)
     return nullptr;
   std::string name = cpu.name, features;
-  if (name == "native") {
+  if (name == MPC_CPU_NATIVE) {
     name = kBaseline.str();
     for (const std::string &feature : nativeFeatures())
       features += (features.empty() ? "+" : ",+") + feature;

@@ -51,7 +51,7 @@ struct NvptxKernel {
   std::string symbol;
   kernel::EntryAttr entry = {};
   int64_t dynamicSharedBytes =
-      0; ///< the bytes that a launch must ask for; above 48 KB the function's limit must be raised first
+      0; ///< the bytes that a launch must ask for, after it has raised the limit of the function to them
   std::optional<PtxasReport> report;
   PtxInstructions instructions;
   int64_t sharedBytes = 0; ///< the bytes of a block, static and dynamic

@@ -139,7 +139,7 @@ FailureOr<TargetPlan> mpc::packageForGpu(OwningOpRef<ModuleOp> module, const Gpu
   if (failed(addModules(kernels, options, reports, program, plan, summary)))
     return failure();
   if (options.emulator) {
-    FailureOr<std::string> object = emitEmulatorObject(kernels, HostCpu::v3(), hostUnits, options.threads);
+    FailureOr<std::string> object = emitEmulatorObject(kernels, HostCpu::oldest(), hostUnits, options.threads);
     if (failed(object))
       return failure();
     program.sections["emulator." + plan.target + ".so"] = std::move(*object);

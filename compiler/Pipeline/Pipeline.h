@@ -60,7 +60,7 @@ enum class KernelForm { Shared, Relocatable, LlvmIR };
 
 struct HostOptions {
   KernelForm kernels = KernelForm::Shared;
-  std::vector<HostCpu> cpus = {HostCpu::v3(), HostCpu::v4()};
+  std::vector<HostCpu> cpus = HostCpu::levels();
   unsigned threads = 2;                          ///< of the compiler
   LibraryScratchPassOptions scratch = {};        ///< without threads no library call gets scratch
   mpc_library_entry_fn builtInLibrary = nullptr; ///< is asked for scratch too

@@ -17,7 +17,7 @@ FailureOr<TargetSummary> mpc::summarize(ModuleOp module, StringRef target) {
   summary.target = target.str();
   module.walk([&](kernel::DispatchOp dispatch) {
     // A library's call is a launch of the host, perhaps with loops behind it; members of a batch are not launches.
-    if (isa<kernel::DispatchOp>(dispatch->getParentOp()) || dispatch.computesNothing())
+    if (dispatch.isMember() || dispatch.computesNothing())
       return;
     auto scan = dyn_cast<mpc::graph::ScanOp>(dispatch->getParentOp());
     size_t calls = dispatch.isContraction() && !kernel::gpuOf(dispatch),

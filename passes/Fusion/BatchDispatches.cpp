@@ -88,9 +88,9 @@ bool Batcher::updates(DispatchOp dispatch) const {
 
 /// A member is a pointwise or reduction loop that is small, or that updates variables. A dispatch that reads
 /// a variable into which another launch computes stays where it is, since otherwise the variable would have
-/// to be copied.
+/// to be copied. A dispatch whose results are all empty is not launched at all.
 bool Batcher::mayBeMember(DispatchOp dispatch) const {
-  if (dispatch.isContraction())
+  if (dispatch.isContraction() || dispatch.computesNothing())
     return false;
   int64_t bytes = 0;
   for (Operation &op : dispatch.getBody().front().without_terminator())
@@ -247,6 +247,7 @@ static void form(SmallVector<DispatchOp> members) {
   for (DispatchOp member : members) {
     auto inside = cast<DispatchOp>(inner.clone(*member, mapping));
     inside.removeMayReuseAttr(); // mpc-find-reuse asks the batch
+    inside.removeLoopsAttr();    // mpc-plan-loops gives the members of a batch blocks of one size
     llvm::append_range(yielded, inside.getResults());
   }
   kernel::YieldOp::create(inner, outer.getLoc(), yielded);

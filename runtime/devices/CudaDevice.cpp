@@ -14,8 +14,6 @@ using namespace cuda;
 /// Iterations that may be in flight: enough for a log line every 50 steps without a wait in between.
 static constexpr size_t kAhead = 64;
 static constexpr size_t kBounceBytes = 1 << 20;
-/// The shared memory that a kernel has without asking for more (CUDA C++ Programming Guide, "Compute Capabilities").
-static constexpr int64_t kPlainSharedBytes = 48 << 10;
 
 int computeOf(const std::string &target) { return target.starts_with("sm_") ? std::atoi(target.c_str() + 3) : 0; }
 static bool exact(const std::string &target) { return target.ends_with('a'); }
@@ -181,7 +179,8 @@ void CudaDevice::loadKernels() {
            concat("kernel ", about.symbol, " of ", plan_.target, " can have ", threads,
                   " threads a block here, it needs ", about.threads),
            "please report it with the model and the options");
-    if (about.sharedBytes > kPlainSharedBytes)
+    // The compiler leaves shared memory dynamic only where there is more of it than a kernel has without asking.
+    if (about.sharedBytes > 0)
       cu_.check(cu_.funcSetAttribute(function, kMaxDynamicSharedBytes, int(about.sharedBytes)),
                 concat("kernel ", about.symbol, " needs ", about.sharedBytes, " bytes of shared memory"));
   }

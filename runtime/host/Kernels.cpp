@@ -4,6 +4,7 @@
 #include "runtime/support/Error.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace mpc::rt {
 
@@ -29,19 +30,19 @@ static std::string lackedFeatures(std::string_view needed) {
 }
 
 std::string bestKernelObject(const std::map<std::string, std::string_view> &sections, const std::string &where) {
-  auto level = [](bool runs, const char *name) { return std::string(runs ? "" : name); };
-  auto needed = sections.find("host.native.cpu");
   struct Candidate {
-    const char *section;
-    std::string lacked; // features that it needs and this CPU lacks
+    const char *cpu, *section;
+    std::string lacked; // what it needs and this CPU lacks
   };
-  const Candidate candidates[] = {
-      {"host.native.so", needed == sections.end() ? "" : lackedFeatures(needed->second)},
-      {"host.x86-64-v4.so", level(__builtin_cpu_supports("x86-64-v4"), "x86-64-v4")},
-      {"host.x86-64-v3.so", level(__builtin_cpu_supports("x86-64-v3"), "x86-64-v3")},
-  };
+  auto needed = sections.find("host." MPC_CPU_NATIVE ".cpu");
+  std::string features = needed == sections.end() ? "" : lackedFeatures(needed->second);
+  // The best come last.
+#define MPC_LEVEL(LEVEL, NAME) Candidate{NAME, "host." NAME ".so", __builtin_cpu_supports(NAME) ? "" : NAME},
+  const Candidate candidates[] = {MPC_CPU_LEVELS(MPC_LEVEL)
+                                      Candidate{MPC_CPU_NATIVE, "host." MPC_CPU_NATIVE ".so", features}};
+#undef MPC_LEVEL
   std::string present;
-  for (const Candidate &candidate : candidates) {
+  for (const Candidate &candidate : std::views::reverse(candidates)) {
     if (!sections.count(candidate.section))
       continue;
     if (candidate.lacked.empty())
@@ -50,8 +51,9 @@ std::string bestKernelObject(const std::map<std::string, std::string_view> &sect
   }
   if (!present.empty())
     fail(where, concat("this CPU can run none of its kernels: ", present),
-         "run it on a CPU that has that, or compile the model for this one: --cpu=native here, or "
-         "--cpu=x86-64-v3");
+         concat("run it on a CPU that has that, or compile the model for this one: --cpu=" MPC_CPU_NATIVE
+                " here, or --cpu=",
+                candidates[0].cpu));
   return "";
 }
 

@@ -15,9 +15,9 @@ namespace mpc::rt {
 /// Maps symbols to functions; with it tests and in-process users supply kernels without an object.
 using KernelTable = std::map<std::string, mpc_kernel_fn, std::less<>>;
 
-/// Returns the name of the section to load on this CPU: host.native.so (needs the features that host.native.cpu
-/// lists), then host.x86-64-v4.so (needs avx512f/bw/cd/dq/vl), then host.x86-64-v3.so. Returns "" when there is no
-/// host object; throws Error (located at `where`) when there are some but the CPU can run none.
+/// Returns the name of the section to load on this CPU: host.native.so, which needs the features that host.native.cpu
+/// lists, then those of the levels of mpc/cpu.h, the best level first. Returns "" when there is no host object; throws
+/// Error (located at `where`) when there are some but the CPU can run none.
 std::string bestKernelObject(const std::map<std::string, std::string_view> &sections, const std::string &where);
 
 class Kernels {

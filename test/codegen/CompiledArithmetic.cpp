@@ -34,7 +34,7 @@ CompiledArithmetic::CompiledArithmetic(const std::string &text) : context(makeCo
   llvm::LLVMContext llvmContext;
   auto ir = mlir::translateModuleToLLVMIR(*module, llvmContext);
   std::string error;
-  auto machine = createTargetMachine(HostCpu::v3(), error);
+  auto machine = createTargetMachine(HostCpu::oldest(), error);
   optimize(*ir, *machine);
   for (const llvm::Function &f : *ir)
     EXPECT_TRUE(!f.isDeclaration() || f.isIntrinsic()) << f.getName().str();

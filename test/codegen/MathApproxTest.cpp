@@ -50,7 +50,7 @@ TEST(MathApprox, Ulps) {
     ASSERT_TRUE(succeeded(kernel));
     symbols.push_back(symbolOf(*kernel)), grids.push_back(kernel->getGrid()[0]);
   }
-  auto objects = codegen.compile(HostCpu::v3());
+  auto objects = codegen.compile(HostCpu::oldest());
   ASSERT_TRUE(succeeded(objects));
   Library library(objects->front().bytes);
   std::vector<float> in(count), out(count);

@@ -267,7 +267,7 @@ FailureOr<std::vector<Enclosure>> mpc::test::enclose(kernel::DispatchOp dispatch
     if (failed(encloser.run(&op)))
       return failure();
   std::vector<Enclosure> results;
-  for (Value v : body.getTerminator()->getOperands()) {
+  for (Value v : dispatch.yielded()) {
     results.push_back(encloser.known[v]);
     results.back().low.round();
     results.back().high.round();

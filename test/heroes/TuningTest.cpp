@@ -55,7 +55,7 @@ TEST(HeroText, SchedulesOfAProblemDifferInTheirTexts) {
     for (const GpuArch &arch : gpuArchs()) {
       Described d(c);
       auto schedules = schedulesFor(d.problem, arch);
-      EXPECT_EQ(schedules.empty(), graph::isFloat8(graph::elementOf(d.problem.a.tensor)) && !arch.hasWgmma);
+      EXPECT_EQ(schedules.empty(), graph::isFloat8(graph::elementOf(d.problem.a.tensor)) && !arch.hasFloat8Products);
       for (const Schedule &schedule : schedules) {
         std::string text = schedule.contraction().text();
         EXPECT_TRUE(kernel::Contraction::hasForm(text)) << text;

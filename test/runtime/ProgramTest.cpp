@@ -135,6 +135,10 @@ TEST(Kernels, TheBestObjectThatTheCpuRuns) {
     sections["host.x86-64-v3.so"] = "";
     EXPECT_EQ(best(sections), "host.x86-64-v3.so");
   }
+  if (__builtin_cpu_supports("x86-64-v4")) {
+    sections["host.x86-64-v4.so"] = "";
+    EXPECT_EQ(best(sections), "host.x86-64-v4.so");
+  }
 }
 
 TEST(Runner, WithoutAModelItSaysSo) {

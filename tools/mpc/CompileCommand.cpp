@@ -3,6 +3,7 @@
 #include "compiler/Pipeline/Check.h"
 #include "tools/mpc/CompileForms.h"
 #include "mlir/IR/AsmState.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -13,6 +14,10 @@ using namespace mlir;
 
 namespace mpc::tool {
 namespace {
+
+std::string cpuNames(ArrayRef<HostCpu> cpus, StringRef separator) {
+  return llvm::join(llvm::map_range(cpus, [](const HostCpu &cpu) { return cpu.name; }), separator);
+}
 
 /// Parses "512MiB", "2G" or "1000000" into bytes, at least one.
 bool parseBytes(StringRef text, int64_t &bytes) {
@@ -59,19 +64,19 @@ bool resolve(CompileFlags &flags, TargetOptions &targets, int64_t &memoryLimit) 
   if (!parseDims(flags.dims, flags.import) || !flags.training.resolve() ||
       !parseTargets(flags.targets, flags.ptxas, targets))
     return false;
-  std::vector<HostCpu> known;
-  SmallVector<StringRef> cpus;
-  StringRef(flags.cpu).split(cpus, ',');
-  for (StringRef cpu : cpus) {
-    if (cpu != "x86-64-v3" && cpu != "x86-64-v4" && cpu != "native") {
-      fail("--cpu", "unknown CPU '" + Twine(cpu) + "'", "known CPUs: x86-64-v3, x86-64-v4, native");
+  std::vector<HostCpu> known = HostCpu::levels(), cpus;
+  known.push_back(HostCpu::native());
+  for (StringRef name : llvm::split(flags.cpu, ',')) {
+    auto cpu = llvm::find_if(known, [&](const HostCpu &each) { return each.name == name; });
+    if (cpu == known.end()) {
+      fail("--cpu", "unknown CPU '" + Twine(name) + "'", "known CPUs: " + cpuNames(known, ", "));
       return false;
     }
-    known.push_back({cpu.str()});
+    cpus.push_back(*cpu);
   }
   if (targets.host) {
     targets.host = hostOptions();
-    targets.host->cpus = known;
+    targets.host->cpus = cpus;
   }
   if (!flags.memoryLimit.empty() && !parseBytes(flags.memoryLimit, memoryLimit)) {
     fail("--memory-limit", "'" + Twine(flags.memoryLimit) + "' is not a size, or none that a computer can have",
@@ -234,6 +239,7 @@ int compile(CompileFlags &flags) {
 
 void addCompileCommand(CLI::App &app, int &status) {
   auto flags = std::make_shared<CompileFlags>();
+  flags->cpu = cpuNames(HostCpu::levels(), ",");
   CLI::App *command = app.add_subcommand("compile", "Compiles an ONNX network to a training program");
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_option("-o,--output", flags->output, "The program (default: the model's name)");

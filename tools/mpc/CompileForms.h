@@ -9,7 +9,7 @@ namespace mpc::tool {
 
 /// The options of `mpc compile`.
 struct CompileFlags {
-  std::string model, output, emit = "exe", cpu = "x86-64-v3,x86-64-v4", dumpIr, memoryLimit, ptxas;
+  std::string model, output, emit = "exe", cpu, dumpIr, memoryLimit, ptxas;
   std::vector<std::string> targets = {"host"}, dims, tunings;
   std::string mode = "auto";
   bool bundle = false, quiet = false, kernelReport = false;

@@ -171,7 +171,7 @@ Accesses AccessWalk::run() {
   int64_t points = 1;
   if (std::optional<Space> space = Space::of(dispatch))
     points = space->points();
-  for (Value v : body.getTerminator()->getOperands()) {
+  for (Value v : dispatch.yielded()) {
     if (graph::typeOf(v).getNumElements() == 0)
       continue; // there is nothing to store
     const Index &number = graph::typeOf(v).getNumElements() == points ? point : row;

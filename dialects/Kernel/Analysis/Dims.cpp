@@ -7,7 +7,6 @@ using namespace mpc;
 using namespace mpc::kernel;
 
 static int64_t countOf(Value v) { return graph::typeOf(v).getNumElements(); }
-static ValueRange resultsOf(DispatchOp dispatch) { return dispatch.getBody().front().getTerminator()->getOperands(); }
 
 /// Collects the cuts of the row-major order (products of trailing dimensions) of `v` and of every value that `v` is
 /// computed from in that order.
@@ -46,7 +45,7 @@ int64_t kernel::periodOf(DispatchOp dispatch) {
 
 /// The dimensions of a transposed copy, all of whose results have one shape before they are transposed.
 static SmallVector<Dim> matrixDims(DispatchOp dispatch) {
-  Value first = resultsOf(dispatch).front();
+  Value first = dispatch.yielded().front();
   Operation *op = first.getDefiningOp();
   ArrayRef<int64_t> shape = graph::shapeOf(op && graph::transposesMatrices(op) ? op->getOperand(0) : first);
   size_t rank = shape.size();
@@ -71,7 +70,7 @@ std::optional<SmallVector<Dim>> kernel::dimsOf(DispatchOp dispatch) {
   bool reduces = !reductions.empty();
   if (reduces)
     collectCuts((*reductions.begin()).getOperand(0), points, seen, wanted);
-  for (Value v : resultsOf(dispatch))
+  for (Value v : dispatch.yielded())
     collectCuts(v, points, seen, wanted);
   addCuts(chain, wanted);
   // The cut between neighbours comes last, so that it is made only where it fits the cuts of the shapes.

@@ -11,8 +11,6 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::kernel;
 
-static ValueRange yieldedBy(DispatchOp dispatch) { return dispatch.getBody().front().getTerminator()->getOperands(); }
-
 static LogicalResult fail(DispatchOp dispatch, const Twine &message, const Twine &hint) {
   return emitErrorWithHint([&] { return dispatch.emitOpError(); }, message, hint);
 }
@@ -29,7 +27,7 @@ struct TransposedCopy {
   static std::optional<TransposedCopy> of(DispatchOp dispatch) {
     TransposedCopy copy;
     ArrayRef<int64_t> shape;
-    for (Value v : yieldedBy(dispatch)) {
+    for (Value v : dispatch.yielded()) {
       Operation *op = v.getDefiningOp();
       bool transposed = op && graph::transposesMatrices(op);
       ArrayRef<int64_t> own = graph::shapeOf(transposed ? op->getOperand(0) : v);
@@ -90,7 +88,7 @@ FailureOr<Form> kernel::formOf(DispatchOp dispatch) {
     return Form::Contraction;
   if (dispatch.computesNothing())
     return Form::Pointwise;
-  ValueRange yielded = yieldedBy(dispatch);
+  ValueRange yielded = dispatch.yielded();
   for (Operation &op : body)
     if (isOfKind(&op, LoopKind::Scatter)) {
       if (yielded.size() == 1 && yielded[0].getDefiningOp() == &op)

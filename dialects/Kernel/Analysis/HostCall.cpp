@@ -32,7 +32,7 @@ FailureOr<HostCall> HostCall::of(DispatchOp dispatch) {
     call.bias = bias->add;
     call.addend = bias->addend;
   }
-  OperandRange yielded = body.getTerminator()->getOperands();
+  OperandRange yielded = dispatch.yielded();
   auto stored = llvm::find(yielded, call.value());
   if (stored == yielded.end())
     return emitErrorWithHint(

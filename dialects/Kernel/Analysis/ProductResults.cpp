@@ -27,7 +27,7 @@ FailureOr<ProductResults> ProductResults::of(DispatchOp dispatch) {
   ArrayRef<int64_t> shape = shapeOf(product);
   bool columns = hasColumns(contraction.getProduct());
   ProductResults results;
-  for (auto [number, v] : llvm::enumerate(body.getTerminator()->getOperands())) {
+  for (auto [number, v] : llvm::enumerate(dispatch.yielded())) {
     auto sum = v.getDefiningOp<ReduceSumOp>();
     if (!sum && typeOf(v).getNumElements() == typeOf(product).getNumElements())
       results.full.push_back(number);

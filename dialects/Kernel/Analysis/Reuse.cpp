@@ -57,7 +57,7 @@ static bool followsRows(OpOperand &operand, OpResult result, const Space &space)
 
 ReadAnalysis::ReadAnalysis(DispatchOp dispatch, const Space &space) {
   Block &body = dispatch.getBody().front();
-  for (Value v : body.getTerminator()->getOperands()) {
+  for (Value v : dispatch.yielded()) {
     if (countOf(v) == 0)
       continue;
     bool everyPoint = countOf(v) == space.points();

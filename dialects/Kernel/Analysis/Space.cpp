@@ -40,7 +40,7 @@ bool mpc::kernel::combinesElements(Operation *op) {
 
 std::optional<Space> Space::of(DispatchOp dispatch) {
   Block &body = dispatch.getBody().front();
-  auto yielded = llvm::make_filter_range(body.getTerminator()->getOperands(), [](Value v) { return countOf(v) > 0; });
+  auto yielded = llvm::make_filter_range(dispatch.yielded(), [](Value v) { return countOf(v) > 0; });
   ReductionOpInterface largest;
   for (Operation &op : body) {
     if (isOfKind(&op, LoopKind::Scatter))

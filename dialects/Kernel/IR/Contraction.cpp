@@ -20,12 +20,16 @@ constexpr Field fields[] = {{"stages", &Contraction::stages, 0},
                             {"cluster_m", &Contraction::clusterM, 1},
                             {"cluster_n", &Contraction::clusterN, 1}};
 constexpr int64_t Contraction::*tile[] = {&Contraction::m, &Contraction::n, &Contraction::k};
+
+struct MainloopName {
+  Mainloop mainloop;
+  llvm::StringLiteral name;
+};
+constexpr MainloopName names[] = {{Mainloop::Simt, "simt"}, {Mainloop::Mma, "mma"}, {Mainloop::Wgmma, "wgmma"}};
+static_assert(hasRowOfEachMainloop(names));
 } // namespace
 
-llvm::StringRef mpc::kernel::nameOf(Mainloop mainloop) {
-  constexpr llvm::StringLiteral names[] = {"simt", "mma", "wgmma"};
-  return names[int(mainloop)];
-}
+llvm::StringRef mpc::kernel::nameOf(Mainloop mainloop) { return names[size_t(mainloop)].name; }
 
 llvm::hash_code mpc::kernel::hash_value(const Contraction &c) {
   return llvm::hash_combine(int(c.mainloop), c.m, c.n, c.k, c.stages, c.pingPong, c.splits, c.clusterM, c.clusterN);

@@ -3,17 +3,28 @@
 #define MPC_KERNEL_IR_CONTRACTION_H
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/StringRef.h"
+#include <iterator>
 #include <optional>
 #include <string>
 
 namespace mpc::kernel {
 
+/// A way in which the threads of a block multiply and add.
 enum class Mainloop {
   Simt,  ///< every thread does multiply-adds; operands are widened to the accumulator's type
   Mma,   ///< every warp does kernel.mma; f16, and bf16 where the architecture has it
   Wgmma, ///< warpgroups do kernel.wgmma and one warpgroup loads for them; f16, bf16 and 8-bit floats
 };
+/// Each needs instructions that those before it do without, and multiplies faster with them.
 inline constexpr Mainloop allMainloops[] = {Mainloop::Simt, Mainloop::Mma, Mainloop::Wgmma};
+/// Whether a table has one row for each mainloop, in their order, so that a mainloop is the index of its row.
+template <typename Row, size_t size>
+constexpr bool hasRowOfEachMainloop(const Row (&rows)[size]) {
+  for (size_t i = 0; i < size; ++i)
+    if (rows[i].mainloop != Mainloop(i))
+      return false;
+  return size == std::size(allMainloops);
+}
 llvm::StringRef nameOf(Mainloop mainloop);
 
 /// The numbers that distinguish the schedules of one product. They are written as text in

@@ -1,17 +1,17 @@
 //===- DeviceOps.cpp - verifiers of the ops inside GPU kernels ------------------===//
 #include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpc::kernel;
 
-/// PTX ISA, "bar, barrier": a is 0 to 15, b a multiple of the warp size. A block has at most 1024 threads.
+/// PTX ISA, "bar, barrier": a is 0 to 15, b a multiple of the warp size.
 LogicalResult BarrierOp::verify() {
   if (getId() > 15)
     return emitOpError("has id 0 to 15, not ") << int32_t(getId());
-  if (std::optional<uint32_t> threads = getThreads();
-      threads && (*threads < 32 || *threads > 1024 || *threads % 32 != 0))
-    return emitOpError("counts 32 to 1024 threads, a multiple of 32, not ") << int32_t(*threads);
+  if (std::optional<uint32_t> threads = getThreads(); threads && !isBlockSize(*threads))
+    return emitOpError("counts ") << blockSizes() << ", not " << int32_t(*threads);
   return success();
 }
 

@@ -25,9 +25,7 @@ void DispatchOp::build(OpBuilder &builder, OperationState &state, TypeRange resu
 
 /// The results of a member are part of its batch, which yields those of every member, so members count as
 /// placed from the start.
-static bool hasPlaces(DispatchOp dispatch) {
-  return dispatch.getArgs() || isa_and_nonnull<DispatchOp>(dispatch->getParentOp());
-}
+static bool hasPlaces(DispatchOp dispatch) { return dispatch.getArgs() || dispatch.isMember(); }
 
 void DispatchOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   if (!hasPlaces(*this))
@@ -142,7 +140,7 @@ LogicalResult DispatchOp::verifyPlaces() {
 LogicalResult DispatchOp::verifyLaunches() {
   if (!getLaunches())
     return success();
-  if (isa<DispatchOp>((*this)->getParentOp()))
+  if (isMember())
     return emitOpError("is a member of a batch, which is launched as a whole, and has launches of its own");
   int64_t positions = getInputs().size() + getNumResults();
   for (auto launch : getLaunches()->getAsRange<LaunchAttr>())
@@ -190,7 +188,7 @@ LogicalResult DispatchOp::verifyBatch() {
           "is a member of a batch, whose memory is planned as a whole, and has places of its own");
     llvm::append_range(results, member.getResults());
   }
-  if (block.getTerminator()->getOperands() != ValueRange(results))
+  if (!llvm::equal(yielded(), results))
     return emitOpError("is a batch, which yields all results of its members in order");
   for (auto [r, input] : llvm::enumerate(inPlaceInputs()))
     if (auto [member, own] = memberOf(r); input >= 0 && member.inPlaceInput(own) < 0)
@@ -201,10 +199,6 @@ LogicalResult DispatchOp::verifyBatch() {
 
 LogicalResult DispatchOp::verify() {
   Block &block = getBody().front();
-  if ((*this)->hasAttr("library"))
-    return emitErrorWithHint([&] { return emitOpError(); },
-                             "has the attribute 'library', which dispatches no longer have",
-                             "state the form before the name: kernel.dispatch contraction");
   if (block.getArgumentTypes() != getInputs().getTypes())
     return emitOpError("block arguments differ from the inputs");
   auto yield = dyn_cast<YieldOp>(block.getTerminator());
@@ -212,6 +206,8 @@ LogicalResult DispatchOp::verify() {
     return emitOpError("results differ from what is yielded");
   if (failed(verifyContraction()) || failed(verifyPlaces()) || failed(verifyLaunches()))
     return failure();
+  if (isMember() && computesNothing())
+    return emitOpError("is a member of a batch, which deals out blocks to it, and computes nothing");
   if (isBatch())
     return verifyBatch();
   if (!block.getOps<DispatchOp>().empty())
@@ -244,7 +240,7 @@ bool DispatchOp::mayReuse(unsigned result, unsigned input) {
 }
 
 std::pair<DispatchOp, unsigned> DispatchOp::memberOf(unsigned result) {
-  auto computed = cast<OpResult>(getBody().front().getTerminator()->getOperand(result));
+  auto computed = cast<OpResult>(yielded()[result]);
   return {cast<DispatchOp>(computed.getOwner()), computed.getResultNumber()};
 }
 

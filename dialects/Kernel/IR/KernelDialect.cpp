@@ -1,5 +1,6 @@
 //===- KernelDialect.cpp - the kernel dialect and its attributes --------------------------===//
 #include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "dialects/Support/Diagnostics.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
@@ -35,8 +36,7 @@ static ParseResult parseForm(OpAsmParser &parser, FormAttr &form) {
     SmallVector<StringRef> names;
     for (uint32_t i = 0; i <= getMaxEnumValForForm(); ++i)
       names.push_back(stringifyForm(Form(i)));
-    return parser.emitError(place, "a dispatch states its form before its name, one of ")
-           << llvm::join(names, ", ") << " (what had 'library' is a contraction)";
+    return parser.emitError(place, "a dispatch states its form before its name, one of ") << llvm::join(names, ", ");
   }
   form = FormAttr::get(parser.getContext(), *known);
   return success();
@@ -115,11 +115,11 @@ LaunchAttr LaunchAttr::of(Operation *kernel, int64_t blocks, int64_t grain, Arra
   return get(context, module ? SymbolRefAttr::get(module, symbol) : SymbolRefAttr(symbol), {blocks, 1, 1}, grain, args);
 }
 
-// A block has at most 1024 threads, a multiprocessor at most 32 blocks, and a cluster at most 16 blocks on any GPU.
+// A multiprocessor has at most 32 blocks, and a cluster at most 16 blocks, on any GPU.
 LogicalResult EntryAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t threads, int64_t resident,
                                 int64_t cluster, int64_t minBlocks, ArrayRef<TensorMapAttr>) {
-  if (threads < 32 || threads > 1024 || threads % 32 != 0)
-    return emitError() << "a block has 32 to 1024 threads, a multiple of 32, not " << threads;
+  if (!isBlockSize(threads))
+    return emitError() << "a block has " << blockSizes() << ", not " << threads;
   for (auto [name, blocks] : {std::pair("resident", resident), std::pair("min_blocks", minBlocks)})
     if (blocks < 0 || blocks > 32)
       return emitError() << name << " is a number of blocks on a multiprocessor, at most 32, not " << blocks;

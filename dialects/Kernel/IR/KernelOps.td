@@ -21,7 +21,7 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
     }
     ```
     The word before the name is its form (`#kernel.form`): which code computes the body. The body of a `batch` holds dispatches, its *members*: the blocks of one launch are dealt out to
-    them. The members are loops and read only inputs of the batch, and the batch yields all their results in order.
+    them. The members are loops, none of them empty, and read only inputs of the batch, and the batch yields all their results in order.
 
     Later passes add how the dispatch is computed and launched (passes/Lowering) and where its values lie (passes/Memory):
 
@@ -47,6 +47,8 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "custom<Form>($form) $name `(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $body";
   let extraClassDeclaration = [{
+    /// What the body computes for each result.
+    ::mlir::OperandRange yielded() const { return (*this)->getRegion(0).front().getTerminator()->getOperands(); }
     /// The members of a batch; empty for other dispatches.
     std::vector<DispatchOp> members();
     /// The member that computes a result of the batch, and the number of the result there.
@@ -55,6 +57,8 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
     bool computesNothing();
     bool isBatch() { return getForm() == Form::Batch; }
     bool isContraction() { return getForm() == Form::Contraction; }
+    /// Whether it is a member of a batch.
+    bool isMember() const { return ::llvm::isa_and_nonnull<DispatchOp>((*this)->getParentOp()); }
     ::llvm::LogicalResult verifyContraction();
     ::llvm::LogicalResult verifyBatch();
     ::llvm::LogicalResult verifyReuse();

@@ -1,6 +1,7 @@
 //===- Loops.cpp - #kernel.loops: its text and what it must be ---------------------===//
 #include "dialects/Kernel/Analysis/Dims.h"
 #include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/Support/InterleavedRange.h"
@@ -118,11 +119,9 @@ LogicalResult LoopsAttr::verify(function_ref<InFlightDiagnostic()> emitError, Wa
     return emitError() << parallel << " of " << order.size() << " loops are parallel";
   if (vector < 1)
     return emitError() << "an iteration computes at least one point, not " << vector;
-  if (!threads.empty()) {
-    int64_t number = llvm::product_of(threads);
-    if (threads.size() != 2 || threads[0] < 1 || threads[1] < 1 || number > 1024 || number % 32 != 0)
-      return emitError() << "a block has rows of threads, 32 to 1024 in all, a multiple of 32";
-  }
+  if (!threads.empty() &&
+      (threads.size() != 2 || threads[0] < 1 || threads[1] < 1 || !isBlockSize(llvm::product_of(threads))))
+    return emitError() << "a block has rows of threads, in all " << blockSizes();
   bool isTiled = walk == Walk::Tiles || walk == Walk::Copies;
   if (isTiled && (order.size() < 2 || !order.back().tile || !order[order.size() - 2].tile))
     return emitError() << stringifyWalk(walk) << " are made of the tiles of the two innermost loops";

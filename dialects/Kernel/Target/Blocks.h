@@ -2,6 +2,7 @@
 #ifndef MPC_KERNEL_TARGET_BLOCKS_H
 #define MPC_KERNEL_TARGET_BLOCKS_H
 #include <cstdint>
+#include <string>
 
 namespace mpc {
 
@@ -20,8 +21,15 @@ struct HostBlocks {
 };
 inline constexpr HostBlocks hostBlocks;
 
-/// The threads that run in lockstep on every GPU.
-inline constexpr int64_t warpThreads = 32;
+/// The threads that run in lockstep on every GPU, and the most threads of a block. Source: CUDA C++ Programming Guide
+/// 12.8, "Technical Specifications per Compute Capability" (table 30).
+inline constexpr int64_t warpThreads = 32, mostBlockThreads = 1024;
+/// Whether a block may have so many threads: whole warps, since nothing here masks threads out.
+constexpr bool isBlockSize(int64_t threads) {
+  return threads >= warpThreads && threads <= mostBlockThreads && threads % warpThreads == 0;
+}
+/// What isBlockSize asks for, for messages: "32 to 1024 threads, a multiple of 32".
+std::string blockSizes();
 /// The threads of a block where nothing else decides. A few such blocks fill a multiprocessor's 1024 to 2048 threads,
 /// if their registers allow.
 inline constexpr int64_t blockThreads = 256;
@@ -34,7 +42,7 @@ struct GpuBlocks {
   int64_t rows = 4;                        ///< the rows of a block where a warp computes a row
   int64_t pieces = 4;                      ///< the most pieces of a row that a thread keeps in registers
   int64_t unrolledOps = 1500;              ///< the most ops that unrolling them may make
-  int64_t rowThreads = 1024;               ///< the most threads of a row
+  int64_t rowThreads = mostBlockThreads;   ///< the most threads of a row
   int64_t memberRowThreads = blockThreads; ///< the same in a batch, whose members have blocks of one size
   int64_t tile = 32;                       ///< the side of a transpose's tiles
   int64_t copyTile = 64; ///< the side of the tiles of values and their transposes, whose pieces are moved in 16 bytes

@@ -12,7 +12,7 @@ static constexpr int kb = 1024;
 static const GpuArch table[] = {
     {.name = "sm_60", .compute = 60, .ptxVersion = 64, .multiprocessors = 56, .clockMHz = 1480, .globalGBs = 732,
      .l2MiB = 4, .fmaPerClock = 64, .mmaPerClock = 0,
-     .sharedBytesPerBlock = 48 * kb, .sharedBytesPerSm = 64 * kb, .threadsPerSm = 2048, .blocksPerSm = 32,
+     .sharedBytesPerBlock = staticSharedBytes, .sharedBytesPerSm = 64 * kb, .threadsPerSm = 2048, .blocksPerSm = 32,
      .ptxasKnows = false},
     {.name = "sm_70", .compute = 70, .ptxVersion = 64, .multiprocessors = 80, .clockMHz = 1530, .globalGBs = 900,
      .l2MiB = 6, .fmaPerClock = 64, .mmaPerClock = 512,
@@ -35,10 +35,10 @@ static const GpuArch table[] = {
      .sharedBytesPerBlock = 99 * kb, .sharedBytesPerSm = 100 * kb, .threadsPerSm = 1536, .blocksPerSm = 24,
      .hasLoadMatrix = true, .hasMmaF16K8 = true, .hasMmaK16 = true, .hasCopyAsync = true},
     {.name = "sm_90a", .compute = 90, .ptxVersion = 80, .multiprocessors = 132, .clockMHz = 1830, .globalGBs = 3352,
-     .l2MiB = 50, .fmaPerClock = 128, .mmaPerClock = 2048,
+     .l2MiB = 50, .fmaPerClock = 128, .mmaPerClock = 2048, .mmaShare = 0.6,
      .sharedBytesPerBlock = 227 * kb, .sharedBytesPerSm = 228 * kb, .threadsPerSm = 2048, .blocksPerSm = 32,
      .hasLoadMatrix = true, .hasMmaF16K8 = true, .hasMmaK16 = true, .hasCopyAsync = true,
-     .hasFloat8 = true, .hasWgmma = true},
+     .hasFloat8 = true, .hasTensorMaps = true, .hasClusters = true, .hasWgmma = true, .hasFloat8Products = true},
 };
 // clang-format on
 
@@ -51,10 +51,16 @@ const GpuArch *mpc::findGpuArch(llvm::StringRef name) {
   return nullptr;
 }
 
-llvm::StringRef mpc::firstGpuArchWith(bool GpuArch::*fact) {
-  return llvm::find_if(table, [&](const GpuArch &arch) { return arch.*fact; })->name;
+/// The names of those architectures that `wanted` holds of.
+static std::string namesOf(llvm::function_ref<bool(const GpuArch &)> wanted) {
+  auto archs = llvm::make_filter_range(table, wanted);
+  return llvm::join(llvm::map_range(archs, [](const GpuArch &arch) { return arch.name; }), ", ");
 }
 
 std::string mpc::gpuArchNames() {
-  return llvm::join(llvm::map_range(table, [](const GpuArch &arch) { return arch.name; }), ", ");
+  return namesOf([](const GpuArch &) { return true; });
+}
+
+std::string mpc::gpuArchNamesWith(bool GpuArch::*fact) {
+  return namesOf([&](const GpuArch &arch) { return arch.*fact; });
 }

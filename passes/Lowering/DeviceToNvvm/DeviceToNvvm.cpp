@@ -26,7 +26,7 @@ void KernelLowering::require(Operation *op, bool GpuArch::*instruction) {
     return;
   (void)emitErrorWithHint(op->getLoc(),
                           llvm::Twine("'") + op->getName().getStringRef() + "' op is an instruction of " +
-                              firstGpuArchWith(instruction) + " and later, and this kernel is for " + arch.name,
+                              gpuArchNamesWith(instruction) + ", and this kernel is for " + arch.name,
                           "emitters ask the architecture's row in dialects/Kernel/Target first");
   failed = true;
 }

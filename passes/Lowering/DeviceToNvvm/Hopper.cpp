@@ -185,6 +185,17 @@ static void lowerOp(ImplicitLocOpBuilder &b, StoreMatrixOp op) {
                            NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
 }
 
+/// The fact that an architecture's row must state for the op.
+static bool GpuArch::*factOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool GpuArch::*>(op)
+      .Case<WgmmaFenceOp, WgmmaCommitOp, WgmmaWaitOp, SetRegistersOp>([](auto) { return &GpuArch::hasWgmma; })
+      .Case([](WgmmaOp op) { return op.isFloat8() ? &GpuArch::hasFloat8Products : &GpuArch::hasWgmma; })
+      .Case<ClusterRankOp, ClusterBarrierOp>([](auto) { return &GpuArch::hasClusters; })
+      .Case([](MbarrierArriveOp op) { return op.getBlock() ? &GpuArch::hasClusters : &GpuArch::hasTensorMaps; })
+      .Case([](TensorLoadOp op) { return op.getBlocks() ? &GpuArch::hasClusters : &GpuArch::hasTensorMaps; })
+      .Default([](Operation *) { return &GpuArch::hasTensorMaps; });
+}
+
 bool KernelLowering::lowerHopper(Operation *operation) {
   ImplicitLocOpBuilder b(operation->getLoc(), operation);
   auto map = [&](uint32_t number) -> Value { return function.getArgument(firstTensorMap + number); };
@@ -223,7 +234,7 @@ bool KernelLowering::lowerHopper(Operation *operation) {
       .Default([&](Operation *) { known = false; });
   if (!known)
     return false;
-  require(operation, &GpuArch::hasWgmma);
+  require(operation, factOf(operation));
   operation->erase();
   return true;
 }

@@ -141,9 +141,9 @@ static LogicalResult requireSchedule(const Problem &problem, const GpuArch &arch
   if (empty || !tilesFor(problem, arch).empty())
     return success();
   Location loc = problem.hero->getLoc();
-  if (!arch.hasWgmma)
+  if (!arch.hasFloat8Products)
     return emitErrorWithHint(loc, "products of 8-bit floats have no kernel for " + arch.name,
-                             "compile for " + firstGpuArchWith(&GpuArch::hasWgmma) +
+                             "compile for " + gpuArchNamesWith(&GpuArch::hasFloat8Products) +
                                  ", or cast the factors to 16 bits");
   for (auto [name, operand] : {std::pair("A", &problem.a), std::pair("B", &problem.b)})
     if (operand->contiguous != Axis::K)

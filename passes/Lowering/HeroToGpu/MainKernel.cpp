@@ -13,9 +13,7 @@ struct Row {
   MainloopEmitter emitter;
 };
 constexpr Row table[] = {{Mainloop::Simt, emitSimt}, {Mainloop::Mma, emitMma}, {Mainloop::Wgmma, emitWgmma}};
-static_assert(std::size(table) == std::size(kernel::allMainloops), "every mainloop has an emitter");
+static_assert(kernel::hasRowOfEachMainloop(table));
 } // namespace
 
-MainloopEmitter mpc::hero::emitterOf(Mainloop mainloop) {
-  return llvm::find_if(table, [&](const Row &row) { return row.mainloop == mainloop; })->emitter;
-}
+MainloopEmitter mpc::hero::emitterOf(Mainloop mainloop) { return table[size_t(mainloop)].emitter; }

@@ -26,7 +26,7 @@ std::optional<Box> mpc::hero::resultBoxOf(const Problem &problem) {
       ops += elemental.getElementCost() == ElementCost::Short;
     }
   auto isHalf = [](Value v) { return graph::elementOf(v).isF16() || graph::elementOf(v).isBF16(); };
-  if (ops > mostOps || problem.storeVector(2) != 2 || !llvm::all_of(body.getTerminator()->getOperands(), isHalf))
+  if (ops > mostOps || problem.storeVector(2) != 2 || !llvm::all_of(problem.dispatch.yielded(), isHalf))
     return std::nullopt;
   return boxOfResult(problem.result(), boxRows);
 }
@@ -53,7 +53,7 @@ void ResultBoxes::put(Epilogue &epilogue, Value firstM, Value firstN, Value z, i
   Value line = c.add(warpRow, c.rem(lane, 16));
   Value chunk = c.bitXor(c.div(lane, 16), c.rem(lane, 8));
   Value lineAt = c.at(memory, c.wide(c.mul(line, rowBytes)));
-  auto results = problem.dispatch->getRegion(0).front().getTerminator()->getOperands();
+  OperandRange results = problem.dispatch.yielded();
   int bands = int(sums.size()) / (columns / 2), boxes = columns / boxElements;
   int64_t count = int64_t(bands) * boxes * results.size(), number = 0;
   for (int band = 0; band < bands; ++band)

@@ -2,6 +2,7 @@
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Analysis/Form.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/HeroToGpu/HeroEmitter.h"
 #include "passes/Lowering/HeroToGpu/Sink.h"
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
@@ -10,9 +11,6 @@
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::hero;
-
-/// The threads of a block that adds the splits of k.
-static constexpr int64_t reduceThreads = 256;
 
 kernel::LaunchAttr HeroEmitter::emitReduce() {
   Type type = problem.accumulator();
@@ -24,8 +22,8 @@ kernel::LaunchAttr HeroEmitter::emitReduce() {
       function(symbol + "_reduce", positions, [&](ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters) {
         Code c{e.b};
         Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
-        Value number = c.add(c.mul(block, reduceThreads), kernel::ThreadIdOp::create(c.b, c.b.getI32Type()));
-        c.when(count % reduceThreads == 0 ? Value() : c.below(number, count), [&] {
+        Value number = c.add(c.mul(block, blockThreads), kernel::ThreadIdOp::create(c.b, c.b.getI32Type()));
+        c.when(count % blockThreads == 0 ? Value() : c.below(number, count), [&] {
           Value pointer = c.at(parameters[kernel::LaunchAttr::scratch], c.mul(c.wide(number), vector * bytes));
           Values zeros(vector, arith::ConstantOp::create(c.b, c.b.getFloatAttr(type, 0)));
           Type vectorType = vector == 1 ? type : Type(VectorType::get({vector}, type));
@@ -42,8 +40,8 @@ kernel::LaunchAttr HeroEmitter::emitReduce() {
           (void)epilogue.put(c.rem(row, problem.m()), c.mul(c.rem(number, perRow), vector), sums, {});
         });
       });
-  emitted->setAttr(kernel::EntryAttr::name, kernel::EntryAttr::get(module.getContext(), reduceThreads));
-  return kernel::LaunchAttr::of(emitted, llvm::divideCeilSigned(count, reduceThreads), /*grain=*/1, args);
+  emitted->setAttr(kernel::EntryAttr::name, kernel::EntryAttr::get(module.getContext(), blockThreads));
+  return kernel::LaunchAttr::of(emitted, llvm::divideCeilSigned(count, blockThreads), /*grain=*/1, args);
 }
 
 FailureOr<kernel::LaunchAttr> HeroEmitter::emitLoops(ArrayRef<Type> inScratch,

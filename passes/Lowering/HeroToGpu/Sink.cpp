@@ -124,7 +124,7 @@ Epilogue::Elements Epilogue::elements(Value m, Value n, ArrayRef<Value> sums) {
   Value hero = problem.hero->getResult(0);
   ArrayRef<int64_t> shape = graph::shapeOf(hero);
   kernel::DispatchOp dispatch = problem.dispatch;
-  ValueRange yielded = dispatch.getBody().front().getTerminator()->getOperands();
+  ValueRange yielded = dispatch.yielded();
   Elements computed;
   computed.terms.resize(problem.columnSums.size() * sums.size());
   for (auto [j, sum] : llvm::enumerate(sums)) {

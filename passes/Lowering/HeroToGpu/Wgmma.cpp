@@ -141,8 +141,7 @@ SmallVector<kernel::TensorMapAttr> WgmmaEmitter::maps() const {
   if (boxB)
     result.push_back(boxB->map(problem.b, main.b.getArgNumber()));
   if (resultBox) {
-    auto yielded = problem.dispatch->getRegion(0).front().getTerminator()->getOperands();
-    for (auto [argument, value] : llvm::zip_equal(main.results, yielded))
+    for (auto [argument, value] : llvm::zip_equal(main.results, problem.dispatch.yielded()))
       result.push_back(
           resultBox->map(cast<RankedTensorType>(value.getType()).getElementType(), argument.getArgNumber()));
   }

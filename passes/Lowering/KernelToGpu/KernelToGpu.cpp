@@ -49,7 +49,7 @@ FailureOr<kernel::LaunchAttr> mpc::emitGpuKernel(kernel::DispatchOp dispatch, Mo
   if (failed(plan))
     return failure();
   Block &body = dispatch.getBody().front();
-  ValueRange yielded = body.getTerminator()->getOperands();
+  ValueRange yielded = dispatch.yielded();
   size_t inputs = body.getNumArguments();
   SmallVector<int64_t> inPlace = dispatch.inPlaceInputs();
 

@@ -69,7 +69,7 @@ static int64_t piecesOf(int64_t extent, int64_t most) {
 
 TransposedCopyEmitter::TransposedCopyEmitter(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
                                              ElementEmitter &e)
-    : yielded(dispatch.getBody().front().getTerminator()->getOperands()), results(results), e(e), t{e} {
+    : yielded(dispatch.yielded()), results(results), e(e), t{e} {
   graph::TransposeOp op = transposeOf(yielded[0]);
   shape = graph::shapeOf(op ? op.getX() : yielded[0]);
   batch = plan.kept[0].extent, rows = plan.kept[1].extent, columns = plan.kept[2].extent;

@@ -50,7 +50,7 @@ FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, M
   b.setInsertionPointToStart(entry);
 
   Block &body = dispatch.getBody().front();
-  ValueRange yielded = body.getTerminator()->getOperands();
+  ValueRange yielded = dispatch.yielded();
   size_t inputs = body.getNumArguments();
   auto domain = LLVM::AliasScopeDomainAttr::get(context, b.getStringAttr(symbol));
   llvm::SmallVector<Attribute> scopes;

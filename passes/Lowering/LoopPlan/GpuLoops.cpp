@@ -17,7 +17,7 @@ static int64_t widestBytes(const Plan &plan, kernel::DispatchOp dispatch) {
       if (graph::typeOf(v).getNumElements() == plan.keptCount() * plan.reducedCount())
         bytes = std::max<int64_t>(bytes, ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8);
   };
-  include(body.getTerminator()->getOperands());
+  include(dispatch.yielded());
   if (plan.reduces())
     include(body.getArguments());
   return bytes;
@@ -34,8 +34,7 @@ static int64_t neighboursOf(const LoopVar &loop, int64_t elementBytes, int64_t p
 
 /// A warp computes a row, or a block a longer one.
 static void divideRows(Plan &plan, kernel::DispatchOp dispatch, int64_t pieces) {
-  bool isMember = isa_and_nonnull<kernel::DispatchOp>(dispatch->getParentOp());
-  int64_t most = isMember ? gpuBlocks.memberRowThreads : gpuBlocks.rowThreads, width = warpThreads;
+  int64_t most = dispatch.isMember() ? gpuBlocks.memberRowThreads : gpuBlocks.rowThreads, width = warpThreads;
   while (width < most && pieces > width * gpuBlocks.pieces)
     width *= 2;
   plan.threadColumns = width;

@@ -22,7 +22,7 @@ FailureOr<LoopsBehind> LoopsBehind::of(const kernel::HostCall &call, kernel::Dis
     }
   SmallVector<Value> computed;
   SmallVector<int64_t> results;
-  for (auto [r, v] : llvm::enumerate(body.getTerminator()->getOperands()))
+  for (auto [r, v] : llvm::enumerate(contraction.yielded()))
     if (r != call.result) {
       computed.push_back(v);
       results.push_back(inputs + int64_t(r));

@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace mpc;
 
 NestSpace::NestSpace(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e)
-    : plan(plan), results(results), e(e), yielded(dispatch.getBody().front().getTerminator()->getOperands()) {
+    : plan(plan), results(results), e(e), yielded(dispatch.yielded()) {
   for (const kernel::Dim &f : plan.factors)
     e.addSymbol(f.extent);
   int64_t stride = 1, keptStride = 1;

@@ -44,7 +44,7 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch) {
   Plan plan;
   plan.form = dispatch.getForm();
   Block &body = dispatch.getBody().front();
-  ValueRange yielded = body.getTerminator()->getOperands();
+  ValueRange yielded = dispatch.yielded();
   if (dispatch.computesNothing())
     return plan; // there is nothing to walk over
   for (Operation &op : body.without_terminator()) {

@@ -1,24 +1,24 @@
 //===- Mainloop.cpp - the table of mainloops ----------------------------------------------===//
 #include "passes/Lowering/Schedule/Mainloop.h"
+#include "dialects/Kernel/Target/Blocks.h"
 
 using namespace mpc;
 using namespace mpc::hero;
 
-static constexpr const MainloopFacts *table[] = {&wgmmaFacts, &mmaFacts, &simtFacts};
-static_assert(std::size(table) == std::size(kernel::allMainloops), "every mainloop has a row");
+namespace {
+struct Row {
+  Mainloop mainloop;
+  const MainloopFacts &facts;
+};
+constexpr Row table[] = {{Mainloop::Simt, simtFacts}, {Mainloop::Mma, mmaFacts}, {Mainloop::Wgmma, wgmmaFacts}};
+static_assert(kernel::hasRowOfEachMainloop(table));
+} // namespace
 
-llvm::ArrayRef<const MainloopFacts *> mpc::hero::allMainloopFacts() { return table; }
-
-const MainloopFacts &mpc::hero::factsOf(Mainloop mainloop) {
-  return **llvm::find_if(table, [&](const MainloopFacts *facts) { return facts->mainloop == mainloop; });
-}
+const MainloopFacts &mpc::hero::factsOf(Mainloop mainloop) { return table[size_t(mainloop)].facts; }
 
 int Tile::threads() const {
   const MainloopFacts &facts = factsOf(mainloop);
   return workers() * facts.partThreads + facts.producerThreads;
 }
 
-int Tile::rowsPerPart() const {
-  constexpr int warp = 32;
-  return partM / std::max(factsOf(mainloop).partThreads / warp, 1);
-}
+int Tile::rowsPerPart() const { return partM / std::max(factsOf(mainloop).partThreads / int(warpThreads), 1); }

@@ -13,8 +13,10 @@
 
 namespace mpc::hero {
 
+/// The axes of clusters where every block is alone.
+inline llvm::SmallVector<Axis, 2> noClusters(const Problem &, const Tile &) { return {}; }
+
 struct MainloopFacts {
-  Mainloop mainloop;
   /// The threads that compute a part of the tile together, and those of a block that only load.
   int partThreads, producerThreads;
   /// Whether a launch starts as many blocks as the GPU holds at once, each of which computes one work item after
@@ -31,15 +33,14 @@ struct MainloopFacts {
   llvm::SmallVector<Tile> (*tiles)(const Problem &problem, const GpuArch &arch);
   /// The shared memory of a block, in bytes (SharedBytes.h).
   int64_t (*sharedBytes)(const Problem &problem, const Tile &tile);
-  /// The axes along which the two blocks of a cluster can be neighbours (Feed.h); empty where blocks are alone.
-  llvm::SmallVector<Axis, 2> (*clusterAxes)(const Problem &problem, const Tile &tile);
+  /// The axes along which the two blocks of a cluster can be neighbours (Feed.h); empty where blocks are alone. Asked
+  /// only where the architecture has clusters.
+  llvm::SmallVector<Axis, 2> (*clusterAxes)(const Problem &problem, const Tile &tile) = noClusters;
 };
 
 /// The rows, of which there is one in a file of its own for each mainloop.
 extern const MainloopFacts simtFacts, mmaFacts, wgmmaFacts;
 
-/// All rows. Those that are best for large problems come first, and fallbacks last.
-llvm::ArrayRef<const MainloopFacts *> allMainloopFacts();
 const MainloopFacts &factsOf(Mainloop mainloop);
 
 } // namespace mpc::hero

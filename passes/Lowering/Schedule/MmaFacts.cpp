@@ -20,12 +20,10 @@ static constexpr Tile stagedTiles[] = {
     {Mainloop::Mma, 64, 64, 32, 32, 32, 2, 0.5},   {Mainloop::Mma, 128, 32, 32, 32, 32, 2, 0.45},
     {Mainloop::Mma, 32, 32, 32, 16, 16, 2, 0.25},
 };
-/// The share of the peak of H100's tensor cores that mma.sync reaches; wgmma reaches all of it.
-static constexpr double mmaOfWgmma = 0.6;
 
 static double multiplyAdds(const Problem &problem, const GpuArch &arch) {
   bool multiplies = problem.factor().isF16() ? arch.hasMmaF16K8 : problem.factor().isBF16() && arch.hasMmaK16;
-  return !multiplies ? 0 : arch.hasWgmma ? arch.mmaPerClock * mmaOfWgmma : arch.mmaPerClock;
+  return multiplies ? arch.mmaPerClock * arch.mmaShare : 0;
 }
 
 static llvm::SmallVector<Tile> tiles(const Problem &problem, const GpuArch &arch) {
@@ -34,15 +32,12 @@ static llvm::SmallVector<Tile> tiles(const Problem &problem, const GpuArch &arch
 }
 
 static int64_t sharedBytes(const Problem &, const Tile &tile) { return mmaSharedBytes(tile); }
-static llvm::SmallVector<Axis, 2> clusterAxes(const Problem &, const Tile &) { return {}; }
 
-const MainloopFacts mpc::hero::mmaFacts = {.mainloop = Mainloop::Mma,
-                                           .partThreads = 32,
+const MainloopFacts mpc::hero::mmaFacts = {.partThreads = 32,
                                            .producerThreads = 0,
                                            .persistent = false,
                                            .waitsForCopies = true,
                                            .fallback = false,
                                            .multiplyAdds = multiplyAdds,
                                            .tiles = tiles,
-                                           .sharedBytes = sharedBytes,
-                                           .clusterAxes = clusterAxes};
+                                           .sharedBytes = sharedBytes};

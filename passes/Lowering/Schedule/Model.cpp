@@ -88,8 +88,8 @@ Roofline mpc::hero::rooflineOf(const Problem &p, const GpuArch &arch) {
   for (Type type : {p.a.tensor.getType(), p.b.tensor.getType(), p.hero->getResult(0).getType()})
     roofline.bytes += double(graph::bytesOf(type));
   double best = 0;
-  for (const MainloopFacts *facts : allMainloopFacts())
-    best = std::max(best, facts->multiplyAdds(p, arch));
+  for (Mainloop mainloop : kernel::allMainloops)
+    best = std::max(best, factsOf(mainloop).multiplyAdds(p, arch));
   double clock = arch.clockMHz * 1e6;
   roofline.mathSeconds = roofline.flops / (2 * best * arch.multiprocessors * clock);
   roofline.memorySeconds = roofline.bytes / (arch.globalGBs * 1e9);

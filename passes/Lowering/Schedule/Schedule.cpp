@@ -22,11 +22,12 @@ kernel::Contraction Schedule::contraction() const {
 
 llvm::SmallVector<Tile> mpc::hero::tilesFor(const Problem &problem, const GpuArch &arch) {
   llvm::SmallVector<Tile> tiles;
-  for (const MainloopFacts *facts : allMainloopFacts()) {
-    if (facts->multiplyAdds(problem, arch) == 0 || (facts->fallback && !tiles.empty()))
+  for (Mainloop mainloop : llvm::reverse(kernel::allMainloops)) { // the best for large problems first, fallbacks last
+    const MainloopFacts &facts = factsOf(mainloop);
+    if (facts.multiplyAdds(problem, arch) == 0 || (facts.fallback && !tiles.empty()))
       continue;
-    for (const Tile &tile : facts->tiles(problem, arch))
-      if (facts->sharedBytes(problem, tile) <= arch.sharedBytesPerBlock)
+    for (const Tile &tile : facts.tiles(problem, arch))
+      if (facts.sharedBytes(problem, tile) <= arch.sharedBytesPerBlock)
         tiles.push_back(tile);
   }
   return tiles;
@@ -41,7 +42,9 @@ llvm::SmallVector<Schedule> mpc::hero::schedulesFor(const Problem &problem, cons
   llvm::SmallVector<Schedule> schedules;
   for (const Tile &tile : tilesFor(problem, arch)) {
     int64_t kTiles = llvm::divideCeilSigned(problem.k(), int64_t(tile.k)), last = 0;
-    llvm::SmallVector<Axis, 2> axes = factsOf(tile.mainloop).clusterAxes(problem, tile);
+    llvm::SmallVector<Axis, 2> axes;
+    if (arch.hasClusters)
+      axes = factsOf(tile.mainloop).clusterAxes(problem, tile);
     for (int64_t wanted = 1; wanted <= 64 && wanted * 4 <= std::max<int64_t>(kTiles, 4); wanted *= 2) {
       int64_t splits = usefulSplits(kTiles, wanted);
       if (splits == std::exchange(last, splits))

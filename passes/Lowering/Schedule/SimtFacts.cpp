@@ -28,15 +28,11 @@ static llvm::SmallVector<Tile> tiles(const Problem &problem, const GpuArch &) {
   });
 }
 
-static llvm::SmallVector<Axis, 2> clusterAxes(const Problem &, const Tile &) { return {}; }
-
-const MainloopFacts mpc::hero::simtFacts = {.mainloop = Mainloop::Simt,
-                                            .partThreads = 1,
+const MainloopFacts mpc::hero::simtFacts = {.partThreads = 1,
                                             .producerThreads = 0,
                                             .persistent = false,
                                             .waitsForCopies = false,
                                             .fallback = true,
                                             .multiplyAdds = multiplyAdds,
                                             .tiles = tiles,
-                                            .sharedBytes = simtSharedBytes,
-                                            .clusterAxes = clusterAxes};
+                                            .sharedBytes = simtSharedBytes};

@@ -38,9 +38,9 @@ static constexpr Tile float8Tiles[] = {
 static double multiplyAdds(const Problem &problem, const GpuArch &arch) {
   if (!arch.hasWgmma)
     return 0;
-  return problem.hasFloat8()                                     ? 2 * arch.mmaPerClock
-         : problem.factor().isF16() || problem.factor().isBF16() ? arch.mmaPerClock
-                                                                 : 0;
+  if (problem.hasFloat8())
+    return arch.hasFloat8Products ? 2 * arch.mmaPerClock : 0;
+  return problem.factor().isF16() || problem.factor().isBF16() ? arch.mmaPerClock : 0;
 }
 
 static llvm::SmallVector<Tile> tiles(const Problem &problem, const GpuArch &) {
@@ -52,8 +52,7 @@ static llvm::SmallVector<Tile> tiles(const Problem &problem, const GpuArch &) {
 
 static int64_t sharedBytes(const Problem &, const Tile &tile) { return wgmmaSharedBytes(tile); }
 
-const MainloopFacts mpc::hero::wgmmaFacts = {.mainloop = Mainloop::Wgmma,
-                                             .partThreads = 128,
+const MainloopFacts mpc::hero::wgmmaFacts = {.partThreads = 128,
                                              .producerThreads = 128,
                                              .persistent = true,
                                              .waitsForCopies = true,

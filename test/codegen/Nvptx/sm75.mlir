@@ -14,8 +14,8 @@
 // CHECK: lg2.approx.ftz.f32
 // CHECK: rcp.approx.ftz.f32
 // CHECK: rsqrt.approx.ftz.f32
-// SM70: error: 'kernel.load_matrix' op is an instruction of sm_75 and later, and this kernel is for sm_70
-// SM70: error: 'kernel.mma' op is an instruction of sm_75 and later, and this kernel is for sm_70
+// SM70: error: 'kernel.load_matrix' op is an instruction of sm_75, sm_80, sm_86, sm_89, sm_90a, and this kernel is for sm_70
+// SM70: error: 'kernel.mma' op is an instruction of sm_75, sm_80, sm_86, sm_89, sm_90a, and this kernel is for sm_70
 llvm.func @k(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>} {
   %s = kernel.shared 8192
   %x = llvm.load %in : !llvm.ptr<1> -> f32

@@ -148,3 +148,21 @@ func.func @schedule(%x: tensor<8xf32>) {
   }
   return
 }
+
+// -----
+func.func @empty(%x: tensor<8xf32>, %y: tensor<0x4xf32>) -> (tensor<8xf32>, tensor<0x4xf32>) {
+  %0:2 = kernel.dispatch batch "b" (%x, %y) : (tensor<8xf32>, tensor<0x4xf32>) -> (tensor<8xf32>, tensor<0x4xf32>) {
+  ^bb0(%a: tensor<8xf32>, %b: tensor<0x4xf32>):
+    %1 = kernel.dispatch pointwise "first" (%a) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%c: tensor<8xf32>):
+      kernel.yield %c : tensor<8xf32>
+    }
+    // expected-error @+1 {{is a member of a batch, which deals out blocks to it, and computes nothing}}
+    %2 = kernel.dispatch pointwise "second" (%b) : (tensor<0x4xf32>) -> tensor<0x4xf32> {
+    ^bb0(%c: tensor<0x4xf32>):
+      kernel.yield %c : tensor<0x4xf32>
+    }
+    kernel.yield %1, %2 : tensor<8xf32>, tensor<0x4xf32>
+  }
+  return %0#0, %0#1 : tensor<8xf32>, tensor<0x4xf32>
+}

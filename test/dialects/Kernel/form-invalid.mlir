@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --split-input-file --verify-diagnostics
 
 func.func @missing(%x: tensor<8xf32>) {
-  // expected-error @+1 {{a dispatch states its form before its name, one of contraction, pointwise, transposed_copy, reduction, row, scatter, batch (what had 'library' is a contraction)}}
-  %0 = kernel.dispatch "d" (%x) {library} : (tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error @+1 {{a dispatch states its form before its name, one of contraction, pointwise, transposed_copy, reduction, row, scatter, batch}}
+  %0 = kernel.dispatch "d" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<8xf32>):
     kernel.yield %a : tensor<8xf32>
   }
@@ -12,21 +12,9 @@ func.func @missing(%x: tensor<8xf32>) {
 // -----
 func.func @unknown(%x: tensor<8xf32>) {
   // expected-error @+1 {{a dispatch states its form before its name, one of contraction, pointwise}}
-  %0 = kernel.dispatch library "d" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
+  %0 = kernel.dispatch loop "d" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<8xf32>):
     kernel.yield %a : tensor<8xf32>
-  }
-  return
-}
-
-// -----
-func.func @old_attribute(%x: tensor<8x8xf32>) {
-  // expected-error @+2 {{has the attribute 'library', which dispatches no longer have}}
-  // expected-note @+1 {{hint: state the form before the name: kernel.dispatch contraction}}
-  %0 = kernel.dispatch contraction "d" (%x) {library} : (tensor<8x8xf32>) -> tensor<8x8xf32> {
-  ^bb0(%a: tensor<8x8xf32>):
-    %1 = graph.matmul %a, %a : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-    kernel.yield %1 : tensor<8x8xf32>
   }
   return
 }

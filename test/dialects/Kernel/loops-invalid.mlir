@@ -102,7 +102,7 @@ func.func @vector(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 func.func @threads(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  // expected-error @+1 {{a block has rows of threads, 32 to 1024 in all, a multiple of 32}}
+  // expected-error @+1 {{a block has rows of threads, in all 32 to 1024 threads, a multiple of 32}}
   %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 32 order = [0] threads = 1x48>} : (tensor<4x8xf32>) -> tensor<4x8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %y = graph.exp %a : tensor<4x8xf32>

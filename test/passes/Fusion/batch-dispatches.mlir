@@ -165,3 +165,26 @@ func.func @views(%x: tensor<8xf32>, %y: tensor<16xf32>) -> (tensor<2x4xf32>, ten
   }
   return %view, %y0 : tensor<2x4xf32>, tensor<16xf32>
 }
+
+// A dispatch whose results are empty is not launched, so it stays alone.
+// CHECK-LABEL: func.func @empty
+// CHECK: kernel.dispatch pointwise "empty"
+// CHECK: kernel.dispatch batch "z0 and 1 more"
+func.func @empty(%x: tensor<0x4xf32>, %y: tensor<8xf32>, %z: tensor<16xf32>) -> (tensor<0x4xf32>, tensor<8xf32>, tensor<16xf32>) {
+  %x0 = kernel.dispatch pointwise "empty" (%x) : (tensor<0x4xf32>) -> tensor<0x4xf32> {
+  ^bb0(%c0: tensor<0x4xf32>):
+    %0 = graph.relu %c0 : tensor<0x4xf32>
+    kernel.yield %0 : tensor<0x4xf32>
+  }
+  %y0 = kernel.dispatch pointwise "y0" (%y) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%c0: tensor<8xf32>):
+    %0 = graph.relu %c0 : tensor<8xf32>
+    kernel.yield %0 : tensor<8xf32>
+  }
+  %z0 = kernel.dispatch pointwise "z0" (%z) : (tensor<16xf32>) -> tensor<16xf32> {
+  ^bb0(%c0: tensor<16xf32>):
+    %0 = graph.relu %c0 : tensor<16xf32>
+    kernel.yield %0 : tensor<16xf32>
+  }
+  return %x0, %y0, %z0 : tensor<0x4xf32>, tensor<8xf32>, tensor<16xf32>
+}

@@ -1,6 +1,7 @@
 // The table of architectures, and the runtime's names for them.
 #include "dialects/Kernel/Target/GpuArch.h"
 #include "runtime/devices/CudaDevice.h"
+#include "llvm/ADT/STLExtras.h"
 #include <gtest/gtest.h>
 
 using namespace mpc;
@@ -20,16 +21,34 @@ TEST(GpuArch, TheRuntimeNamesTheTablesArchitectures) {
   }
 }
 
-// Errors say "sm_80 and later", so what an architecture has, all later ones have.
-TEST(GpuArch, LaterArchitecturesHaveWhatTheFirstHas) {
-  for (bool GpuArch::*fact : {&GpuArch::hasLoadMatrix, &GpuArch::hasMmaF16K8, &GpuArch::hasMmaK16,
-                              &GpuArch::hasCopyAsync, &GpuArch::hasFloat8, &GpuArch::hasWgmma}) {
-    const GpuArch *first = findGpuArch(firstGpuArchWith(fact));
-    ASSERT_TRUE(first);
+// Errors name the architectures that have an instruction. Facts may end, so no architecture is named for its age.
+TEST(GpuArch, MessagesNameTheArchitecturesThatHaveAFact) {
+  for (bool GpuArch::*fact :
+       {&GpuArch::hasLoadMatrix, &GpuArch::hasMmaF16K8, &GpuArch::hasMmaK16, &GpuArch::hasCopyAsync,
+        &GpuArch::hasFloat8, &GpuArch::hasTensorMaps, &GpuArch::hasClusters, &GpuArch::hasWgmma,
+        &GpuArch::hasFloat8Products, &GpuArch::ptxasKnows}) {
+    llvm::SmallVector<llvm::StringRef> named;
+    std::string names = gpuArchNamesWith(fact);
+    llvm::StringRef(names).split(named, ", ");
     for (const GpuArch &arch : gpuArchs())
-      EXPECT_EQ(arch.*fact, &arch >= first) << arch.name.str();
+      EXPECT_EQ(llvm::is_contained(named, arch.name), arch.*fact) << arch.name.str() << " in " << names;
   }
-  EXPECT_EQ(firstGpuArchWith(&GpuArch::hasCopyAsync), "sm_80");
+  EXPECT_EQ(gpuArchNamesWith(&GpuArch::hasCopyAsync), "sm_80, sm_86, sm_89, sm_90a");
+  EXPECT_EQ(gpuArchNamesWith(&GpuArch::hasWgmma), "sm_90a");
+}
+
+// Whoever asks for the fact on the left uses the one on the right without asking.
+TEST(GpuArch, FactsThatNeedOthers) {
+  for (const GpuArch &arch : gpuArchs()) {
+    SCOPED_TRACE(arch.name.str());
+    EXPECT_LE(arch.hasMmaF16K8, arch.hasLoadMatrix);       // the mainloop mma loads its operands with it
+    EXPECT_LE(arch.hasMmaK16, arch.hasMmaF16K8);           // a shorter k is multiplied by the smaller instruction
+    EXPECT_LE(arch.hasWgmma, arch.hasTensorMaps);          // the mainloop wgmma waits at their barriers
+    EXPECT_LE(arch.hasFloat8Products, arch.hasWgmma);      // it is the only mainloop for 8-bit floats
+    EXPECT_LE(arch.hasFloat8Products, arch.hasTensorMaps); // which fetch both factors
+    EXPECT_GT(arch.mmaShare, 0);
+    EXPECT_LE(arch.mmaShare, 1);
+  }
 }
 
 } // namespace

@@ -6,7 +6,7 @@
 
 llvm.func @copies(%in: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 64>} {
   %a = kernel.shared 4096
-  // expected-error @+2 {{'kernel.copy_async' op is an instruction of sm_80 and later, and this kernel is for sm_75}}
+  // expected-error @+2 {{'kernel.copy_async' op is an instruction of sm_80, sm_86, sm_89, sm_90a, and this kernel is for sm_75}}
   // expected-note @+1 {{hint: emitters ask the architecture's row}}
   kernel.copy_async %a, %in, 16
   llvm.return
@@ -15,7 +15,7 @@ llvm.func @copies(%in: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<th
 // -----
 
 llvm.func @bf16(%a: i32, %f: f32) attributes {kernel.entry = #kernel.entry<threads = 64>} {
-  // expected-error @+2 {{'kernel.mma' op is an instruction of sm_80 and later}}
+  // expected-error @+2 {{'kernel.mma' op is an instruction of sm_80, sm_86, sm_89, sm_90a}}
   // expected-note @+1 {{hint}}
   %d:4 = kernel.mma bf16 16 (%a, %a, %a, %a) (%a, %a) (%f, %f, %f, %f)
   llvm.return
@@ -34,7 +34,7 @@ llvm.func @much() attributes {kernel.entry = #kernel.entry<threads = 64>} {
 
 llvm.func @hopper(%f: f32) attributes {kernel.entry = #kernel.entry<threads = 128>} {
   %a = kernel.shared 8
-  // expected-error @+2 {{'kernel.mbarrier_init' op is an instruction of sm_90a and later, and this kernel is for sm_75}}
+  // expected-error @+2 {{'kernel.mbarrier_init' op is an instruction of sm_90a, and this kernel is for sm_75}}
   // expected-note @+1 {{hint: emitters ask the architecture's row}}
   kernel.mbarrier_init %a, 1
   llvm.return
@@ -43,10 +43,10 @@ llvm.func @hopper(%f: f32) attributes {kernel.entry = #kernel.entry<threads = 12
 // -----
 
 llvm.func @groups() attributes {kernel.entry = #kernel.entry<threads = 32>} {
-  // expected-error @+2 {{'kernel.copy_async_commit' op is an instruction of sm_80 and later, and this kernel is for sm_75}}
+  // expected-error @+2 {{'kernel.copy_async_commit' op is an instruction of sm_80, sm_86, sm_89, sm_90a, and this kernel is for sm_75}}
   // expected-note @+1 {{hint: emitters ask the architecture's row}}
   kernel.copy_async_commit
-  // expected-error @+2 {{'kernel.copy_async_wait' op is an instruction of sm_80 and later, and this kernel is for sm_75}}
+  // expected-error @+2 {{'kernel.copy_async_wait' op is an instruction of sm_80, sm_86, sm_89, sm_90a, and this kernel is for sm_75}}
   // expected-note @+1 {{hint: emitters ask the architecture's row}}
   kernel.copy_async_wait 0
   llvm.return
