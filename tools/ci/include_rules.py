@@ -37,7 +37,7 @@ ROOMS = {
         "KernelToHost": ("Elemental", "LoopPlan"),
         "KernelToGpu": ("Elemental", "LoopPlan"),
         "Schedule": (),
-        "HeroToGpu": ("Elemental", "KernelToGpu", "LoopPlan", "Schedule"),
+        "HeroToGpu": ("Elemental", "KernelToGpu", "LoopPlan", "Scalar", "Schedule"),
         "EmitKernels": ("HeroToGpu", "KernelToGpu", "KernelToHost", "LoopPlan"),
         "DeviceToNvvm": (),
         "DeviceToEmulator": (),

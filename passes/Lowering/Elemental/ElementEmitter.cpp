@@ -5,7 +5,6 @@
 #include "dialects/Support/Diagnostics.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
@@ -202,29 +201,7 @@ Value ElementEmitter::round(Value f, Type element) {
   return remember(bitcast(b.getF32Type(), chosen));
 }
 
-//===-- Loops and tables ----------------------------------------------------------------------===//
-
-llvm::SmallVector<Value> ElementEmitter::loop(Value low, Value high, ValueRange init, LoopBody body) {
-  auto op = scf::ForOp::create(b, low, high, i64(1), init);
-  OpBuilder::InsertionGuard guard(b);
-  if (init.empty())
-    b.setInsertionPoint(op.getBody()->getTerminator());
-  else
-    b.setInsertionPointToStart(op.getBody());
-  llvm::SmallVector<Value> next = body(op.getInductionVar(), op.getRegionIterArgs());
-  if (!init.empty())
-    scf::YieldOp::create(b, next);
-  return llvm::SmallVector<Value>(op.getResults());
-}
-
-void ElementEmitter::when(Value condition, llvm::function_ref<void()> body) {
-  if (!condition)
-    return body();
-  auto op = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(op.thenBlock()->getTerminator());
-  body();
-}
+//===-- Tables ----------------------------------------------------------------------===//
 
 Buffer ElementEmitter::constantBuffer(DenseElementsAttr values) {
   auto type = cast<RankedTensorType>(values.getType());

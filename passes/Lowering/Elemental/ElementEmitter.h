@@ -13,7 +13,7 @@
 #ifndef MPC_LOWERING_ELEMENTAL_ELEMENTEMITTER_H
 #define MPC_LOWERING_ELEMENTAL_ELEMENTEMITTER_H
 #include "dialects/Graph/IR/Graph.h"
-#include "dialects/Kernel/Analysis/Index.h"
+#include "dialects/Kernel/Analysis/Indices.h"
 #include "passes/Lowering/Scalar/ScalarBuilder.h"
 #include "mlir/Dialect/LLVMIR/LLVMAttrs.h"
 #include <unordered_map>
@@ -32,8 +32,8 @@ struct Buffer {
 /// Emits elements and the arithmetic on them. Constants stand at the start of the block where the emitter begins.
 class ElementEmitter : public ScalarBuilder {
 public:
-  ElementEmitter(mlir::OpBuilder &builder, mlir::Location loc, mlir::ModuleOp module)
-      : ScalarBuilder(loc, builder, builder.getInsertionBlock()), module(module), entry(builder.getInsertionBlock()) {}
+  ElementEmitter(mlir::ImplicitLocOpBuilder &b, mlir::ModuleOp module)
+      : ScalarBuilder(b, Integers::Elements, b.getInsertionBlock()), module(module), entry(b.getInsertionBlock()) {}
 
   //===-- Symbols and indices ------------------------------------------------------===//
 
@@ -42,18 +42,24 @@ public:
   /// Binds several adjacent symbols, outer to inner, to one variable, whose value is their row-major number.
   void bindSymbols(llvm::ArrayRef<SymbolId> ids, mlir::Value value);
   /// Narrows the known range of a symbol.
-  void setRange(SymbolId id, int64_t low, int64_t high) { symbols[id].low = low, symbols[id].high = high; }
+  void setRange(SymbolId id, int64_t low, int64_t high) { indices.setRange(id, low, high); }
   /// A symbol for a computed i64 whose value is in [low, high].
   Index opaque(mlir::Value value, int64_t low, int64_t high);
   /// The least and the greatest value of the index.
-  std::pair<int64_t, int64_t> range(const Index &i) const;
+  Indices::Range range(const Index &i) const { return indices.range(i); }
 
-  Index floorDiv(const Index &i, int64_t divisor); ///< i must not be negative
-  Index mod(const Index &i, int64_t divisor);      ///< i must not be negative
+  /// Returns (i / divisor, i % divisor) of an index that is not negative, like the two functions below.
+  Indices::Division divide(const Index &i, int64_t divisor);
+  Index floorDiv(const Index &i, int64_t divisor) { return divide(i, divisor).first; }
+  Index mod(const Index &i, int64_t divisor) { return divide(i, divisor).second; }
   /// max(low, min(i, high)).
   Index clamp(const Index &i, int64_t low, int64_t high);
-  Index linearize(llvm::ArrayRef<Index> index, llvm::ArrayRef<int64_t> shape) const;
-  IndexVector delinearize(Index linear, llvm::ArrayRef<int64_t> shape);
+  Index linearize(llvm::ArrayRef<Index> index, llvm::ArrayRef<int64_t> shape) const {
+    return indices.linearize(index, shape);
+  }
+  IndexVector delinearize(const Index &linear, llvm::ArrayRef<int64_t> shape) {
+    return Indices::delinearize(linear, shape, [this](const Index &i, int64_t by) { return divide(i, by); });
+  }
   /// Whether low <= i < high: an i1, or null when it always is. `never` is set when it never is.
   mlir::Value inBounds(const Index &i, int64_t low, int64_t high, bool &never);
   mlir::Value materialize(const Index &i); ///< i64
@@ -92,24 +98,12 @@ public:
   /// it, so that both round once.
   mlir::Value unrounded(mlir::Value v) const { return beforeRounding.lookup_or(v, v); }
 
-  //===-- Loops ----------------------------------------------------------------------------===//
-
-  using LoopBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value iv, mlir::ValueRange carried)>;
-  /// for (iv = low; iv < high; ++iv) carried = body(iv, carried); returns the last values.
-  llvm::SmallVector<mlir::Value> loop(mlir::Value low, mlir::Value high, mlir::ValueRange init, LoopBody body);
-  llvm::SmallVector<mlir::Value> loop(int64_t extent, mlir::ValueRange init, LoopBody body) {
-    return loop(i64(0), i64(extent), init, body);
-  }
-
-  /// if (condition) body(); where the condition is null, just body().
-  void when(mlir::Value condition, llvm::function_ref<void()> body);
-
   /// Whether an op had no elemental model, for which a diagnostic was emitted.
   bool failed() const { return hasFailed; }
 
 private:
   struct Symbol {
-    int64_t extent, low, high;
+    int64_t extent;
     mlir::Value value;            ///< the variable that holds it; null while unbound
     std::vector<SymbolId> shared; ///< the symbols of that variable, outer to inner
   };
@@ -118,24 +112,16 @@ private:
     IndexVector index;
     mlir::Value value;
   };
-  struct Quotient {
-    Index dividend;
-    int64_t divisor;
-    mlir::Region *region;
-    Index quotient, remainder;
-  };
-
   bool visible(mlir::Value v);
   mlir::Value decodeFloat8(mlir::Value code, mlir::Type element);
-  Quotient &quotient(const Index &i, int64_t divisor);
   mlir::Value *lookup(mlir::Value tensor, llvm::ArrayRef<Index> index);
 
   mlir::ModuleOp module;
   mlir::Block *entry;
-  std::vector<Symbol> symbols;
+  Indices indices;             ///< the ranges of symbols, and the divisions that were emitted
+  std::vector<Symbol> symbols; ///< of `indices`, which all are made here
   llvm::DenseMap<mlir::Value, Buffer> buffers;
   std::unordered_multimap<size_t, Memo> memo;
-  std::vector<Quotient> quotients;
   std::unordered_multimap<size_t, std::pair<Index, mlir::Value>> materialized;
   llvm::DenseMap<mlir::Value, mlir::Value> beforeRounding;
   llvm::DenseMap<mlir::Value, mlir::Value> float8Codes; ///< the code of an f32 that holds an 8-bit float

@@ -45,7 +45,7 @@ void BoxTile::load(ValueRange cursor, Value stage, Value barrier) {
         offset = at.tap->coefficient < 0 ? c.mul(c.sub(c.i32(at.taps - 1), tap), -at.tap->coefficient)
                                          : c.mul(tap, at.tap->coefficient);
       }
-      offsets.push_back(c.b.createOrFold<arith::TruncIOp>(c.b.getI16Type(), offset));
+      offsets.push_back(c.truncate(c.b.getI16Type(), offset));
     }
     Value mask = blocks > 1 ? c.constant(c.b.getI16Type(), (1 << blocks) - 1) : Value();
     kernel::TensorLoadOp::create(c.b, c.at(to, i * (bytes / blocks / box.loads)), barrier, map, coordinates, offsets,

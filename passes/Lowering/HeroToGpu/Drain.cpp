@@ -54,8 +54,7 @@ void mpc::hero::drainWarp(Code c, Value slab, Value lane, int columns, ArrayRef<
     // Lanes whose numbers differ by multiples of `groups` have the same columns.
     for (Value &sum : state)
       for (int distance = groups; distance < 32; distance *= 2)
-        sum = arith::AddFOp::create(
-            c.b, sum, kernel::ShuffleOp::create(c.b, sum.getType(), kernel::ShuffleMode::Xor, sum, c.i32(distance)));
+        sum = c.add(sum, kernel::ShuffleOp::create(c.b, sum.getType(), kernel::ShuffleMode::Xor, sum, c.i32(distance)));
     c.when(c.below(lane, groups), [&] { sink.finish(part, c.add(column0, own), state); });
   }
   kernel::WarpSyncOp::create(c.b); // the caller or the next call uses the slab again

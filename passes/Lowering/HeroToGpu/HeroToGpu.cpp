@@ -33,9 +33,9 @@ HeroEmitter::function(const Twine &name, ArrayRef<int64_t> positions,
   for (int64_t position : positions)
     if (!llvm::is_contained(unique, position))
       unique.push_back(position);
-  OpBuilder b(module.getContext());
-  b.setInsertionPointToEnd(module.getBody());
   Location loc = problem.hero->getLoc();
+  ImplicitLocOpBuilder b(loc, module.getContext());
+  b.setInsertionPointToEnd(module.getBody());
   auto global = LLVM::LLVMPointerType::get(b.getContext(), 1);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
                                           llvm::SmallVector<Type>(unique.size(), global));
@@ -52,9 +52,9 @@ HeroEmitter::function(const Twine &name, ArrayRef<int64_t> positions,
       function.setArgAttr(i, "llvm.readonly", b.getUnitAttr());
     parameters[position] = entry->getArgument(i);
   }
-  ElementEmitter e(b, loc, module);
+  ElementEmitter e(b, module);
   e.tableAddressSpace = 1;
-  e.b.setInsertionPoint(entry->getTerminator());
+  b.setInsertionPoint(entry->getTerminator());
   emit(e, parameters);
   failed |= e.failed();
   return {function, std::move(unique)};
@@ -84,7 +84,7 @@ kernel::LaunchAttr HeroEmitter::emitMain() {
   llvm::SmallVector<kernel::TensorMapAttr> maps;
   auto [emitted, args] =
       function(symbol, positions, [&](ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters) {
-        Code c{e.b};
+        Code c(e.b);
         llvm::SmallVector<Buffer> results;
         if (!partial)
           results = bindBuffers(e, parameters);

@@ -28,7 +28,7 @@ public:
     warp = c.div(place.thread, 32);
     warpM = c.mul(c.div(warp, tile.n / tile.partN), tile.partM);
     warpN = c.mul(c.rem(warp, tile.n / tile.partN), tile.partN);
-    sums.assign(size_t(tile.partM) * tile.partN / 32, arith::ConstantOp::create(c.b, c.b.getF32FloatAttr(0)));
+    sums.assign(size_t(tile.partM) * tile.partN / 32, c.constant(c.b.getF32Type(), 0));
   }
 
   void mainloop(Value a, Value b);

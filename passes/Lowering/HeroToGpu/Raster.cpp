@@ -44,8 +44,9 @@ BlockPlace Raster::place(Code c, Value thread, Value piece, Value rank) const {
   place.split = c.div(matrix, matrices);
   int64_t each = llvm::divideCeilSigned(kTiles, schedule.splits);
   place.firstK = c.mul(place.split, each);
-  place.lastK =
-      schedule.splits == 1 ? c.i32(kTiles) : c.b.createOrFold<arith::MinSIOp>(c.add(place.firstK, each), c.i32(kTiles));
+  place.lastK = c.i32(kTiles);
+  if (schedule.splits > 1)
+    place.lastK = c.min(c.add(place.firstK, each), place.lastK);
   return place;
 }
 

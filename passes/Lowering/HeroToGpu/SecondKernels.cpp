@@ -20,19 +20,19 @@ kernel::LaunchAttr HeroEmitter::emitReduce() {
   addEpilogueArguments(positions);
   auto [emitted, args] =
       function(symbol + "_reduce", positions, [&](ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters) {
-        Code c{e.b};
+        Code c(e.b);
         Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
         Value number = c.add(c.mul(block, blockThreads), kernel::ThreadIdOp::create(c.b, c.b.getI32Type()));
         c.when(count % blockThreads == 0 ? Value() : c.below(number, count), [&] {
           Value pointer = c.at(parameters[kernel::LaunchAttr::scratch], c.mul(c.wide(number), vector * bytes));
-          Values zeros(vector, arith::ConstantOp::create(c.b, c.b.getFloatAttr(type, 0)));
+          Values zeros(vector, c.constant(type, 0));
           Type vectorType = vector == 1 ? type : Type(VectorType::get({vector}, type));
           Values sums = c.loop(c.i32(0), c.i32(schedule.splits), zeros, [&](Value split, ValueRange carried) {
             Value at = c.at(pointer, c.mul(c.wide(split), problem.z() * problem.m() * problem.n() * bytes));
             Value partial = c.load(vectorType, at, vector * bytes);
             Values next;
             for (auto [i, sum] : llvm::enumerate(carried))
-              next.push_back(arith::AddFOp::create(c.b, sum, vector == 1 ? partial : c.extract(partial, i)));
+              next.push_back(c.add(sum, vector == 1 ? partial : c.extract(partial, i)));
             return next;
           });
           Value row = c.div(number, perRow);

@@ -9,7 +9,6 @@
 #include "passes/Lowering/HeroToGpu/Simt.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "passes/Lowering/Schedule/SharedBytes.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -69,10 +68,10 @@ private:
     for (int i = 0; i < count; ++i) {
       Value v = count == 1 ? typed : c.extract(typed, i);
       if (element.isBF16()) {
-        Value high = c.b.createOrFold<arith::ShLIOp>(arith::ExtUIOp::create(c.b, c.b.getI32Type(), v), c.i32(16));
-        v = arith::BitcastOp::create(c.b, c.b.getF32Type(), high);
+        Value half = c.i32(16);
+        v = c.bitcast(c.b.getF32Type(), c.shiftLeft(c.zeroExtend(c.b.getI32Type(), v), half));
       } else if (element != type) {
-        v = arith::ExtFOp::create(c.b, type, v);
+        v = c.extend(type, v);
       }
       result.push_back(v);
     }
@@ -98,7 +97,7 @@ static void emitTile(Code c, const Problem &problem, const Tile &tile, Value a, 
   int bytes = type.getIntOrFloatBitWidth() / 8;
   int groupsM = tile.partM / group, groupsN = tile.partN / group, across = tile.n / tile.partN;
   Value threadN = c.mul(c.rem(place.thread, across), group), threadM = c.mul(c.div(place.thread, across), group);
-  Values sums(tile.partM * tile.partN, arith::ConstantOp::create(c.b, c.b.getFloatAttr(type, 0)));
+  Values sums(tile.partM * tile.partN, c.constant(type, 0));
 
   if (problem.k() > 0) {
     Gather gatherA(c, problem, problem.a, a, tile.m, tile.k, tile.threads(), place);
@@ -140,7 +139,7 @@ static void emitTile(Code c, const Problem &problem, const Tile &tile, Value a, 
         for (int i = 0; i < tile.partM; ++i)
           for (int j = 0; j < tile.partN; ++j) {
             Value &sum = next[i * tile.partN + j];
-            sum = math::FmaOp::create(c.b, rows[i], columns[j], sum);
+            sum = c.fma(rows[i], columns[j], sum);
           }
       }
       Value other = c.bitXor(parity, 1);

@@ -18,7 +18,7 @@ Epilogue::Symbols Epilogue::symbolsOf(Axis axis, Value number) {
   const Digits &extents = problem.digits[unsigned(axis)];
   for (auto [d, extent] : llvm::enumerate(extents))
     symbols.push_back(e.addSymbol(axis == Axis::N && d + 1 == extents.size() ? extent / vector : extent));
-  e.bindSymbols(symbols, arith::ExtUIOp::create(e.b, e.b.getI64Type(), number));
+  e.bindSymbols(symbols, e.zeroExtend(e.b.getI64Type(), number));
   return symbols;
 }
 
@@ -27,7 +27,7 @@ Values Epilogue::initial(int columns) {
 }
 
 Values Epilogue::put(Value m, Value n, ArrayRef<Value> sums, ValueRange state) {
-  Code c{e.b};
+  Code c(e.b);
   Values next(state);
   if (known.find(m) == known.end())
     known[m] = symbolsOf(Axis::M, m);
@@ -61,7 +61,7 @@ Values Epilogue::put(Value m, Value n, ArrayRef<Value> sums, ValueRange state) {
           c.when(exists, llvm::SmallVector<Type>(problem.columnSums.size() * vector, problem.accumulator()), compute);
     for (auto [t, term] : llvm::enumerate(terms)) {
       Value &sum = next[t / vector * sums.size() + i + t % vector];
-      sum = arith::AddFOp::create(e.b, sum, term);
+      sum = e.add(sum, term);
     }
   }
   return next;
@@ -70,7 +70,7 @@ Values Epilogue::put(Value m, Value n, ArrayRef<Value> sums, ValueRange state) {
 void Epilogue::finish(Value part, Value n, ValueRange state) {
   if (state.empty())
     return;
-  Code c{e.b};
+  Code c(e.b);
   int bytes = problem.accumulator().getIntOrFloatBitWidth() / 8;
   size_t columns = state.size() / problem.columnSums.size();
   Value number = c.add(c.mul(c.wide(matrix), parts.count / problem.z()), c.wide(part));
@@ -85,20 +85,20 @@ void Epilogue::finish(Value part, Value n, ValueRange state) {
 }
 
 llvm::SmallVector<Values> Epilogue::values(Value m, Value n, ArrayRef<Value> sums) {
-  Code c{e.b};
+  Code c(e.b);
   assert(int(sums.size()) == vector && "columns are whole neighbours");
   // Where a sum does not exist, the epilogue reads what the last existing sum reads.
   if (problem.m() % spanM != 0)
-    m = c.least(m, problem.m() - 1);
+    m = c.min(m, problem.m() - 1);
   if (problem.n() % spanN != 0)
-    n = c.least(n, problem.n() - vector);
+    n = c.min(n, problem.n() - vector);
   known[m] = symbolsOf(Axis::M, m);
   known[n] = symbolsOf(Axis::N, c.div(n, vector));
   Elements each = elements(m, n, sums);
   llvm::SmallVector<Values> byResult(results.size());
   for (auto [i, element] : llvm::enumerate(each.stores)) {
     size_t r = i % results.size();
-    byResult[r].push_back(c.b.createOrFold<arith::TruncFOp>(results[r].type.getElementType(), element.second));
+    byResult[r].push_back(c.truncate(results[r].type.getElementType(), element.second));
   }
   return byResult;
 }

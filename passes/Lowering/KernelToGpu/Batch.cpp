@@ -13,9 +13,8 @@
 #include "dialects/Kernel/Analysis/SameCode.h"
 #include "dialects/Kernel/IR/SharedMemory.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/Lowering/KernelToGpu/ThreadEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -123,22 +122,22 @@ void BatchEmitter::adapt(LLVM::LLVMFuncOp member, Value number, int64_t threads)
 void BatchEmitter::emitAlike(Alike &alike, Value block, int64_t first) {
   ThreadEmitter t{*e};
   int64_t blocks = alike.blocks.count;
-  Value local = first == 0 ? block : Value(arith::SubIOp::create(e->b, block, t.i32(first)));
-  e->when(t.below(local, blocks * int64_t(alike.members.size())), [&] {
+  Value local = e->sub(block, first);
+  e->when(e->below(local, blocks * int64_t(alike.members.size())), [&] {
     bool several = alike.members.size() > 1;
-    Value number = several ? t.mod(local, blocks) : local, which = several ? t.div(local, blocks) : Value();
+    Value number = several ? t.rem(local, blocks) : local, which = several ? t.div(local, blocks) : Value();
     IRMapping mapping;
     for (BlockArgument parameter : alike.function.getArguments()) {
       Value pointer = parameterOf(alike.members.front(), parameter.getArgNumber());
       for (auto [i, member] : llvm::drop_begin(llvm::enumerate(alike.members))) {
         Value other = parameterOf(member, parameter.getArgNumber());
         if (other != pointer)
-          pointer = arith::SelectOp::create(e->b, t.below(which, int64_t(i)), pointer, other);
+          pointer = e->select(e->below(which, int64_t(i)), pointer, other);
       }
       mapping.map(parameter, pointer);
     }
     bool all = alike.blocks.threads == threads;
-    e->when(all ? Value() : t.below(t.thread(), alike.blocks.threads), [&] {
+    e->when(all ? Value() : e->below(t.thread(), alike.blocks.threads), [&] {
       adapt(alike.function, number, all ? 0 : alike.blocks.threads);
       for (Operation &op : alike.function.getBody().front().without_terminator())
         e->b.clone(op, mapping);
@@ -150,15 +149,14 @@ void BatchEmitter::emitAlike(Alike &alike, Value block, int64_t first) {
 FailureOr<LaunchAttr> BatchEmitter::run() {
   if (failed(emitMembers()))
     return failure();
-  OpBuilder b(batch.getContext());
+  ImplicitLocOpBuilder b(batch.getLoc(), batch.getContext());
   b.setInsertionPointToEnd(module.getBody());
   function = createGpuFunction(b, batch, symbol);
   b.setInsertionPoint(function.getBody().front().getTerminator());
-  ElementEmitter emitter(b, batch.getLoc(), module);
+  ElementEmitter emitter(b, module);
   e = &emitter;
-  ThreadEmitter t{*e};
   createShared();
-  Value block = t.block();
+  Value block = ThreadEmitter{*e}.block();
   int64_t blocks = 0;
   for (Alike &alike : kinds) {
     emitAlike(alike, block, blocks);

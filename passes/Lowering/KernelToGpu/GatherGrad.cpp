@@ -10,8 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/Lowering/KernelToGpu/ThreadEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -36,12 +37,12 @@ Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result,
 
   ThreadEmitter t{e};
   Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
-  Value tid = t.thread(), lane = t.mod(tid, warpThreads), block = t.block();
-  Value column = t.add(t.mul(t.mod(block, columnBlocks), threads), tid), inside;
-  Value first = t.wide(t.mul(t.div(block, columnBlocks), blockRows));
+  Value tid = t.thread(), lane = t.rem(tid, warpThreads), block = t.block();
+  Value column = e.add(e.mul(t.rem(block, columnBlocks), threads), tid), inside;
+  Value first = t.wide(e.mul(t.div(block, columnBlocks), blockRows));
   if (columns % threads != 0) { // threads without a column stay for the votes
-    inside = t.below(column, columns);
-    column = arith::MinUIOp::create(e.b, column, t.i32(columns - 1));
+    inside = e.below(column, columns);
+    column = e.min(column, columns - 1, /*isUnsigned=*/true);
   }
   Index at = e.opaque(t.wide(column), 0, columns - 1), a = e.floorDiv(at, inner), c = e.mod(at, inner);
   Value memory =
@@ -50,34 +51,33 @@ Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result,
   Index mine = e.opaque(t.wide(tid), 0, threads - 1);
   auto place = [&](Value row) { return e.opaque(t.wide(row), 0, blockRows - 1) * threads + mine; };
 
-  t.loop(t.i32(0), blockRows, 1, {},
+  t.loop(e.i32(0), blockRows, 1, {},
          [&](Value row, ValueRange) -> Values { return e.store(sums, place(row), e.constant(type, 0)), Values(); });
-  t.loop(t.i32(0), count, warpThreads, {}, [&](Value low, ValueRange) -> Values {
-    Value number = t.add(low, lane), known;
+  t.loop(e.i32(0), count, warpThreads, {}, [&](Value low, ValueRange) -> Values {
+    Value number = e.add(low, lane), known;
     if (count % warpThreads != 0) {
-      known = t.below(number, count);
-      number = arith::MinUIOp::create(e.b, number, t.i32(count - 1));
+      known = e.below(number, count);
+      number = e.min(number, count - 1, /*isUnsigned=*/true);
     }
     Value v = e.operand(op, 1, e.delinearize(e.opaque(t.wide(number), 0, count - 1), indices));
     if (v.getType() != i64)
-      v = arith::ExtSIOp::create(e.b, i64, v);
-    Value negative = arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, v, e.i64(0));
-    v = arith::SelectOp::create(e.b, negative, arith::AddIOp::create(e.b, v, e.i64(rows)), v);
-    v = arith::MinSIOp::create(e.b, arith::MaxSIOp::create(e.b, v, e.i64(0)), e.i64(rows - 1));
-    Value row = arith::SubIOp::create(e.b, v, first);
-    Value here = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, row, e.i64(blockRows));
-    if (known)
-      here = arith::AndIOp::create(e.b, here, known);
-    Value target = arith::SelectOp::create(e.b, here, arith::TruncIOp::create(e.b, i32, row), t.i32(-1));
+      v = e.extend(i64, v);
+    Value negative = e.compare(arith::CmpIPredicate::slt, v, e.i64(0));
+    v = e.select(negative, e.add(v, rows), v);
+    v = e.min(e.max(v, 0), rows - 1);
+    Value row = e.sub(v, first);
+    Value here = e.both(e.below(row, blockRows), known);
+    Value target = e.select(here, e.truncate(i32, row), -1);
     e.when(kernel::VoteOp::create(e.b, e.b.getI1Type(), kernel::VoteMode::Any, here), [&] {
-      t.loop(t.i32(0), warpThreads, 1, {}, [&](Value other, ValueRange) -> Values {
+      t.loop(e.i32(0), warpThreads, 1, {}, [&](Value other, ValueRange) -> Values {
         Value row = kernel::ShuffleOp::create(e.b, i32, kernel::ShuffleMode::Index, target, other);
-        e.when(arith::CmpIOp::create(e.b, arith::CmpIPredicate::sge, row, t.i32(0)), [&] {
+        e.when(e.compare(arith::CmpIPredicate::sge, row, e.i32(0)), [&] {
           IndexVector y = e.delinearize(a, before);
-          llvm::append_range(y, e.delinearize(e.opaque(t.wide(t.add(low, other)), 0, count - 1), indices));
+          llvm::append_range(y, e.delinearize(e.opaque(t.wide(e.add(low, other)), 0, count - 1), indices));
           llvm::append_range(y, e.delinearize(c, after));
           Index sum = place(row);
-          e.store(sums, sum, arith::AddFOp::create(e.b, e.load(sums, sum), e.operand(op, 0, y)));
+          Value term = e.operand(op, 0, y);
+          e.store(sums, sum, e.add(e.load(sums, sum), term));
         });
         return {};
       });
@@ -85,12 +85,9 @@ Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result,
     return {};
   });
   e.when(inside, [&] {
-    t.loop(t.i32(0), blockRows, 1, {}, [&](Value row, ValueRange) -> Values {
-      Value v = arith::AddIOp::create(e.b, first, t.wide(row));
-      Value exists = rows % blockRows == 0
-                         ? Value()
-                         : Value(arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, v, e.i64(rows)));
-      e.when(exists, [&] {
+    t.loop(e.i32(0), blockRows, 1, {}, [&](Value row, ValueRange) -> Values {
+      Value v = e.add(first, t.wide(row));
+      e.when(rows % blockRows == 0 ? Value() : e.below(v, rows), [&] {
         Index to = (a * rows + e.opaque(v, 0, rows - 1)) * inner + c;
         e.store(result, to, e.round(e.load(sums, place(row)), element));
       });

@@ -2,8 +2,7 @@
 #ifndef MPC_LOWERING_KERNELTOGPU_GPUNEST_H
 #define MPC_LOWERING_KERNELTOGPU_GPUNEST_H
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
-#include "passes/Lowering/KernelToGpu/ThreadReducer.h"
-#include "passes/Lowering/LoopPlan/NestSpace.h"
+#include "passes/Lowering/LoopPlan/Plan.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace mpc {
@@ -30,26 +29,6 @@ mlir::LLVM::LLVMFuncOp createGpuFunction(mlir::OpBuilder &b, kernel::DispatchOp 
 /// Completes such a function, whose code is emitted: it becomes a GPU kernel. Returns its launch with the buffers
 /// of the dispatch.
 kernel::LaunchAttr makeKernel(mlir::LLVM::LLVMFuncOp function, const Blocks &blocks);
-
-/// The arithmetic on positions of threads, in i32, that all nests for GPUs share.
-struct ThreadEmitter {
-  ElementEmitter &e;
-
-  mlir::Value i32(int64_t v) const { return e.constantInt(e.b.getI32Type(), v); }
-  mlir::Value wide(mlir::Value v) const;
-  mlir::Value thread() const;
-  mlir::Value block() const;
-  mlir::Value add(mlir::Value a, mlir::Value b) const;
-  mlir::Value mul(mlir::Value a, int64_t b) const;
-  mlir::Value div(mlir::Value a, int64_t b) const;
-  mlir::Value mod(mlir::Value a, int64_t b) const;
-  /// Whether a < b, as unsigned numbers.
-  mlir::Value below(mlir::Value a, int64_t b) const;
-  /// for (i32 i = first; i < count; i += step) carried = body(i, carried); returns the last values.
-  llvm::SmallVector<mlir::Value>
-  loop(mlir::Value first, int64_t count, int64_t step, mlir::ValueRange init,
-       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body) const;
-};
 
 } // namespace mpc
 #endif

@@ -3,10 +3,7 @@
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -53,13 +50,13 @@ FailureOr<kernel::LaunchAttr> mpc::emitGpuKernel(kernel::DispatchOp dispatch, Mo
   size_t inputs = body.getNumArguments();
   SmallVector<int64_t> inPlace = dispatch.inPlaceInputs();
 
-  OpBuilder b(dispatch.getContext());
+  ImplicitLocOpBuilder b(dispatch.getLoc(), dispatch.getContext());
   b.setInsertionPointToEnd(module.getBody());
   LLVM::LLVMFuncOp function = createGpuFunction(b, dispatch, symbol);
   Block *entry = &function.getBody().front();
   b.setInsertionPoint(entry->getTerminator());
 
-  ElementEmitter e(b, dispatch.getLoc(), module);
+  ElementEmitter e(b, module);
   e.tableAddressSpace = 1;
   for (size_t i = 0; i < inputs; ++i)
     e.bindBuffer(body.getArgument(i),

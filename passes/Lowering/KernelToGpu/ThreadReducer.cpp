@@ -2,7 +2,6 @@
 #include "passes/Lowering/KernelToGpu/ThreadReducer.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -12,17 +11,17 @@ using namespace mpc;
 Value ThreadReducer::exchange(Value v, int64_t offset) {
   Type type = v.getType(), i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
   if (type.isF32() || type == i32)
-    return kernel::ShuffleOp::create(e.b, type, kernel::ShuffleMode::Xor, v, e.constantInt(i32, offset));
+    return kernel::ShuffleOp::create(e.b, type, kernel::ShuffleMode::Xor, v, e.i32(offset));
   if (type.isF64())
-    return arith::BitcastOp::create(e.b, type, exchange(arith::BitcastOp::create(e.b, i64, v), offset));
+    return e.bitcast(type, exchange(e.bits(v), offset));
   if (type == i64) {
-    Value bits = e.constantInt(i64, 32);
-    Value low = exchange(arith::TruncIOp::create(e.b, i32, v), offset);
-    Value high = exchange(arith::TruncIOp::create(e.b, i32, arith::ShRUIOp::create(e.b, v, bits)), offset);
-    high = arith::ShLIOp::create(e.b, arith::ExtUIOp::create(e.b, i64, high), bits);
-    return arith::OrIOp::create(e.b, high, arith::ExtUIOp::create(e.b, i64, low));
+    Value half = e.i64(32);
+    Value low = exchange(e.truncate(i32, v), offset);
+    Value high = exchange(e.truncate(i32, e.shiftRight(v, half)), offset);
+    high = e.shiftLeft(e.zeroExtend(i64, high), half);
+    return e.bitOr(high, e.zeroExtend(i64, low));
   }
-  return arith::TruncIOp::create(e.b, type, exchange(arith::ExtUIOp::create(e.b, i32, v), offset));
+  return e.truncate(type, exchange(e.zeroExtend(i32, v), offset));
 }
 
 Value ThreadReducer::overWarp(Operation *reduction, Value accumulator) {
@@ -34,7 +33,7 @@ Value ThreadReducer::overWarp(Operation *reduction, Value accumulator) {
 ThreadReducer::ThreadReducer(ElementEmitter &e, ArrayRef<Operation *> stage, ArrayRef<Values> accumulators,
                              Value thread, int64_t threads, int64_t columns)
     : e(e), stage(stage), warps(threads / warpThreads), columns(columns), n(accumulators.size()) {
-  Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
+  Type i64 = e.b.getI64Type();
   for (const Values &of : accumulators) {
     Values &sums = ofWarp.emplace_back();
     for (auto [op, accumulator] : llvm::zip_equal(stage, of))
@@ -42,19 +41,17 @@ ThreadReducer::ThreadReducer(ElementEmitter &e, ArrayRef<Operation *> stage, Arr
   }
   if (warps == 1)
     return;
-  auto bits = [&](Value v, int64_t mask) -> Value { return arith::AndIOp::create(e.b, v, e.constantInt(i32, mask)); };
-  Value lane = bits(thread, warpThreads - 1), warp = arith::ShRUIOp::create(e.b, thread, e.constantInt(i32, 5));
-  column = arith::ExtUIOp::create(e.b, i64, bits(thread, columns - 1));
+  Value lane = e.bitAnd(thread, warpThreads - 1), warp = e.shiftRight(thread, 5);
+  column = e.zeroExtend(i64, e.bitAnd(thread, columns - 1));
   for (Operation *op : stage) {
     Type type = accumulatorType(op);
     int64_t count = warps * columns * n, bytes = ElementEmitter::storageType(type).getIntOrFloatBitWidth() / 8;
     Value memory = kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3), count * bytes);
     partial.push_back({memory, RankedTensorType::get({count}, type), {}, {}});
   }
-  Value first = arith::CmpIOp::create(e.b, arith::CmpIPredicate::ult, lane, e.constantInt(i32, columns));
-  e.when(first, [&] {
-    Index at = e.opaque(arith::ExtUIOp::create(e.b, i64, warp), 0, warps - 1) * (columns * n) +
-               e.opaque(column, 0, columns - 1) * n;
+  e.when(e.below(lane, columns), [&] {
+    Index at = e.opaque(column, 0, columns - 1) * n;
+    at = at + e.opaque(e.zeroExtend(i64, warp), 0, warps - 1) * (columns * n);
     for (auto [r, buffer] : llvm::enumerate(partial))
       for (int64_t i = 0; i < n; ++i)
         e.store(buffer, at + Index(i), ofWarp[i][r]);

@@ -13,7 +13,7 @@ namespace mpc {
 /// change from run to run.
 class ThreadReducer {
 public:
-  using Values = llvm::SmallVector<mlir::Value>;
+  using Values = ScalarBuilder::Values;
 
   /// `accumulators[i]` has one value for each reduction of the stage. Where the block has more than one warp,
   /// all its threads must get here.

@@ -15,8 +15,7 @@
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/Lowering/KernelToGpu/ThreadEmitter.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -87,15 +86,13 @@ void TransposedCopyEmitter::forPieces(bool alongRows, int64_t neighbours,
                                       llvm::function_ref<void(Piece, IndexVector)> body) {
   int64_t perLine = side / neighbours;
   t.loop(t.thread(), side * perLine, threads, {}, [&](Value number, ValueRange) -> llvm::SmallVector<Value> {
-    Value line = t.div(number, perLine), first = t.mul(t.mod(number, perLine), neighbours);
+    Value line = t.div(number, perLine), first = e.mul(t.rem(number, perLine), neighbours);
     Piece piece = alongRows ? Piece{first, line} : Piece{line, first};
-    Value row = t.add(rowLow, piece.row), column = t.add(columnLow, piece.column), inside;
+    Value row = e.add(rowLow, piece.row), column = e.add(columnLow, piece.column), inside;
     if (rows % side != 0)
-      inside = t.below(row, rows);
-    if (columns % side != 0) {
-      Value also = t.below(column, columns);
-      inside = inside ? Value(arith::AndIOp::create(e.b, inside, also)) : also;
-    }
+      inside = e.below(row, rows);
+    if (columns % side != 0)
+      inside = e.both(inside, e.below(column, columns));
     e.when(inside, [&] {
       IndexVector index;
       if (shape.size() > 2)
@@ -110,16 +107,17 @@ void TransposedCopyEmitter::forPieces(bool alongRows, int64_t neighbours,
 
 Value TransposedCopyEmitter::slot(Piece piece, int64_t bytes) {
   int64_t group = groupBytes / bytes;
-  Value other = t.mod(t.div(piece.column, group), side / group);
-  Value place = arith::XOrIOp::create(e.b, t.div(piece.row, group), other);
-  return t.add(t.add(t.mul(piece.column, side), t.mul(place, group)), t.mod(piece.row, group));
+  Value other = t.rem(t.div(piece.column, group), side / group);
+  Value place = e.bitXor(t.div(piece.row, group), other), within = t.rem(piece.row, group);
+  Value start = e.mul(place, group);
+  return e.add(e.add(e.mul(piece.column, side), start), within);
 }
 
 Blocks TransposedCopyEmitter::run() {
   Value tile = t.block();
-  columnLow = t.mul(t.mod(tile, columnTiles), side);
+  columnLow = e.mul(t.rem(tile, columnTiles), side);
   tile = t.div(tile, columnTiles);
-  rowLow = t.mul(t.mod(tile, rowTiles), side);
+  rowLow = e.mul(t.rem(tile, rowTiles), side);
   matrix = t.div(tile, rowTiles);
 
   llvm::SmallVector<Buffer> shared(yielded.size());

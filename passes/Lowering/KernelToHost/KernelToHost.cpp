@@ -37,9 +37,9 @@ FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, M
   if (failed(plan))
     return failure();
   MLIRContext *context = dispatch.getContext();
-  OpBuilder b(context);
-  b.setInsertionPointToEnd(module.getBody());
   Location loc = dispatch.getLoc();
+  ImplicitLocOpBuilder b(loc, context);
+  b.setInsertionPointToEnd(module.getBody());
   auto pointer = LLVM::LLVMPointerType::get(context);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer, b.getI64Type(), b.getI64Type()});
   auto function = LLVM::LLVMFuncOp::create(b, loc, symbol, type);
@@ -56,7 +56,7 @@ FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, M
   llvm::SmallVector<Attribute> scopes;
   for (size_t i = 0; i < inputs + yielded.size(); ++i)
     scopes.push_back(LLVM::AliasScopeAttr::get(domain));
-  ElementEmitter e(b, loc, module);
+  ElementEmitter e(b, module);
   e.b.setInsertionPoint(entry->getTerminator());
   auto bufferAt = [&](size_t position, Type tensor) -> Buffer {
     Value at = LLVM::GEPOp::create(e.b, pointer, pointer, entry->getArgument(0),

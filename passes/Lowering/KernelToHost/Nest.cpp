@@ -36,6 +36,24 @@ private:
   /// for g in [begin, end): binds the variables, whose row-major number (with `blocks` as a further,
   /// innermost variable) is g, and emits the body.
   void grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Value end, llvm::function_ref<void(Value block)> body);
+  /// The arrays of a reduction, with an element for each column of a block: the values that run, those of finished
+  /// chunks of the reduced loop, and the results. A loop that is not cut into chunks has one array for the first two.
+  struct ColumnArray {
+    Buffer partial, total, finished;
+  };
+  using ColumnArrays = DenseMap<Operation *, ColumnArray>;
+  /// The columns that are reduced together.
+  struct ColumnBlock {
+    Value first;  ///< null where there is one block
+    Value extent; ///< the number of columns
+    ColumnArrays arrays;
+  };
+  using Stages = ArrayRef<llvm::SmallVector<Operation *>>;
+  ColumnArrays makeColumnArrays();
+  /// for j in block: binds the column, makes the results of finished stages visible, and calls body(j).
+  void forColumns(const ColumnBlock &at, Stages finished, llvm::function_ref<void(Index)> body);
+  /// Emits the loops of the stage with this number.
+  void reduceColumns(const ColumnBlock &at, size_t number);
   /// The bounds of a block: elements [at*block, min((at+1)*block, extent)).
   std::pair<Value, Value> blockBounds(Value at, int64_t block, int64_t extent);
 };
@@ -126,8 +144,8 @@ int64_t NestEmitter::tiles(Value begin, Value end) {
   const LoopVar &across = plan.kept[vars.size()], &inner = plan.kept.back();
   e.loop(begin, end, {}, [&](Value g, ValueRange) -> Values {
     auto take = [&](int64_t extent) {
-      Value at = arith::RemUIOp::create(e.b, g, e.i64(extent));
-      g = arith::DivUIOp::create(e.b, g, e.i64(extent));
+      Value at = e.rem(g, e.i64(extent), /*isUnsigned=*/true);
+      g = e.div(g, e.i64(extent), /*isUnsigned=*/true);
       return at;
     };
     auto [innerLow, innerHigh] = blockBounds(take(inner.blocks()), inner.tile, inner.extent);
@@ -157,100 +175,109 @@ int64_t NestEmitter::rows(Value begin, Value end) {
 
 //===-- Columns ----------------------------------------------------------------------------===//
 
-int64_t NestEmitter::columns(Value begin, Value end) {
-  const LoopVar &column = plan.kept.back();
-  ArrayRef<LoopVar> outer = ArrayRef(plan.kept).drop_back(), shared = outer.take_front(plan.parallel);
-  int64_t block = column.block(), blocks = column.blocks();
-  bool ragged = column.extent % block != 0;
-
-  // Each reduction has an array for running sums and one for finished values; long chains add into another one.
-  Type pointer = LLVM::LLVMPointerType::get(e.b.getContext());
+NestEmitter::ColumnArrays NestEmitter::makeColumnArrays() {
+  int64_t block = plan.kept.back().block();
   auto array = [&](Type element) -> Buffer {
     OpBuilder::InsertionGuard guard(e.b);
     Value size = e.i64(block);
     e.b.setInsertionPointAfter(size.getDefiningOp());
-    Value p = LLVM::AllocaOp::create(e.b, pointer, ElementEmitter::storageType(element), size, /*alignment=*/64);
+    Value p = LLVM::AllocaOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext()),
+                                     ElementEmitter::storageType(element), size, /*alignment=*/64);
     return {p, RankedTensorType::get({block}, element), {}, {}};
   };
-  const LoopVar &first = plan.reduced.front();
-  bool twoLevel = first.tile > 0;
-  llvm::DenseMap<Operation *, std::array<Buffer, 3>> arrays; // partial, total, finished
+  ColumnArrays arrays;
   for (auto &stage : plan.stages)
     for (Operation *op : stage) {
       Type type = accumulatorType(op);
-      Buffer partial = array(type);
-      arrays[op] = {partial, twoLevel ? array(type) : partial,
-                    array(ElementEmitter::registerType(graph::elementOf(op->getResult(0))))};
+      ColumnArray &of = arrays[op];
+      of.total = of.partial = array(type);
+      if (plan.reduced.front().tile > 0)
+        of.total = array(type);
+      of.finished = array(ElementEmitter::registerType(graph::elementOf(op->getResult(0))));
     }
+  return arrays;
+}
 
-  Value base, extent;
-  /// for j in block: binds the column, makes finished reductions of earlier stages visible, and calls the body.
-  auto forColumns = [&](size_t stagesDone, llvm::function_ref<void(Index)> body) {
-    e.loop(e.i64(0), extent, {}, [&](Value j, ValueRange) -> Values {
-      bind(column, base ? Value(arith::AddIOp::create(e.b, base, j)) : j);
-      Index at = e.opaque(j, 0, block - 1);
-      for (auto &stage : ArrayRef(plan.stages).take_front(stagesDone))
-        for (Operation *op : stage)
-          define(op, e.load(arrays[op][2], at));
-      body(at);
-      return {};
+void NestEmitter::forColumns(const ColumnBlock &at, Stages finished, llvm::function_ref<void(Index)> body) {
+  const LoopVar &column = plan.kept.back();
+  e.loop(e.i64(0), at.extent, {}, [&](Value j, ValueRange) -> Values {
+    bind(column, at.first ? e.add(at.first, j) : j);
+    Index place = e.opaque(j, 0, column.block() - 1);
+    for (auto &stage : finished)
+      for (Operation *op : stage)
+        define(op, e.load(at.arrays.at(op).finished, place));
+    body(place);
+    return {};
+  });
+}
+
+void NestEmitter::reduceColumns(const ColumnBlock &at, size_t number) {
+  ArrayRef<Operation *> stage = plan.stages[number];
+  auto fill = [&](Buffer ColumnArray::*array) {
+    forColumns(at, {}, [&](Index place) {
+      for (Operation *op : stage)
+        e.store(at.arrays.at(op).*array, place, reductionInit(op, e));
     });
   };
-
-  grid(shared, blocks, begin, end, [&](Value which) {
-    base = which ? Value(arith::MulIOp::create(e.b, which, e.i64(block))) : Value();
-    extent = e.i64(block);
-    if (ragged)
-      extent = arith::MinSIOp::create(e.b, extent, arith::SubIOp::create(e.b, e.i64(column.extent), base));
-    loops(outer.drop_front(plan.parallel), [&] {
-      for (auto [done, stageRef] : llvm::enumerate(plan.stages)) {
-        ArrayRef<Operation *> stage = stageRef;
-        auto fill = [&](unsigned which) {
-          forColumns(0, [&](Index at) {
-            for (Operation *op : stage)
-              e.store(arrays[op][which], at, reductionInit(op, e));
-          });
-        };
-        auto accumulate = [&] {
-          forColumns(done, [&](Index at) {
-            Values elements;
-            for (Operation *op : stage)
-              elements.push_back(reducedElement(op));
-            for (auto [op, x] : llvm::zip_equal(stage, elements))
-              e.store(arrays[op][0], at, reductionStep(op, e.load(arrays[op][0], at), x, e));
-          });
-        };
-        fill(twoLevel ? 1 : 0);
-        if (!twoLevel) {
-          loops(plan.reduced, accumulate);
-        } else {
-          e.loop(first.blocks(), {}, [&](Value c, ValueRange) -> Values {
-            fill(0);
-            auto [low, high] = blockBounds(c, first.tile, first.extent);
-            e.loop(low, high, {}, [&](Value iv, ValueRange) -> Values {
-              bind(first, iv);
-              loops(ArrayRef<LoopVar>(plan.reduced).drop_front(), accumulate);
-              return {};
-            });
-            forColumns(0, [&](Index at) {
-              for (Operation *op : stage) {
-                Value partial = e.load(arrays[op][0], at);
-                e.store(arrays[op][1], at, reductionCombine(op, e.load(arrays[op][1], at), partial, e));
-              }
-            });
-            return {};
-          });
-        }
-        forColumns(0, [&](Index at) {
-          for (Operation *op : stage)
-            e.store(arrays[op][2], at, reductionFinish(op, e.load(arrays[op][1], at), e));
-        });
+  auto accumulate = [&] {
+    forColumns(at, Stages(plan.stages).take_front(number), [&](Index place) {
+      Values elements;
+      for (Operation *op : stage)
+        elements.push_back(reducedElement(op));
+      for (auto [op, x] : llvm::zip_equal(stage, elements)) {
+        const Buffer &partial = at.arrays.at(op).partial;
+        e.store(partial, place, reductionStep(op, e.load(partial, place), x, e));
       }
+    });
+  };
+  const LoopVar &first = plan.reduced.front();
+  fill(&ColumnArray::total);
+  if (first.tile == 0) {
+    loops(plan.reduced, accumulate);
+  } else {
+    e.loop(first.blocks(), {}, [&](Value c, ValueRange) -> Values {
+      fill(&ColumnArray::partial);
+      auto [low, high] = blockBounds(c, first.tile, first.extent);
+      e.loop(low, high, {}, [&](Value iv, ValueRange) -> Values {
+        bind(first, iv);
+        loops(ArrayRef<LoopVar>(plan.reduced).drop_front(), accumulate);
+        return {};
+      });
+      forColumns(at, {}, [&](Index place) {
+        for (Operation *op : stage) {
+          const ColumnArray &of = at.arrays.at(op);
+          Value partial = e.load(of.partial, place);
+          e.store(of.total, place, reductionCombine(op, e.load(of.total, place), partial, e));
+        }
+      });
+      return {};
+    });
+  }
+  forColumns(at, {}, [&](Index place) {
+    for (Operation *op : stage)
+      e.store(at.arrays.at(op).finished, place, reductionFinish(op, e.load(at.arrays.at(op).total, place), e));
+  });
+}
+
+int64_t NestEmitter::columns(Value begin, Value end) {
+  const LoopVar &column = plan.kept.back();
+  ArrayRef<LoopVar> outer = ArrayRef(plan.kept).drop_back(), shared = outer.take_front(plan.parallel);
+  int64_t block = column.block(), blocks = column.blocks();
+  ColumnBlock at{Value(), Value(), makeColumnArrays()};
+  grid(shared, blocks, begin, end, [&](Value which) {
+    if (which)
+      at.first = e.mul(which, e.i64(block));
+    at.extent = e.i64(block);
+    if (column.extent % block != 0)
+      at.extent = e.min(at.extent, e.sub(e.i64(column.extent), at.first));
+    loops(outer.drop_front(plan.parallel), [&] {
+      for (size_t stage = 0; stage < plan.stages.size(); ++stage)
+        reduceColumns(at, stage);
       if (!plan.fullResults.empty())
         loops(plan.reduced,
-              [&] { forColumns(plan.stages.size(), [&](Index) { storeResults(plan.fullResults, space); }); });
+              [&] { forColumns(at, plan.stages, [&](Index) { storeResults(plan.fullResults, space); }); });
       if (!plan.rowResults.empty())
-        forColumns(plan.stages.size(), [&](Index) { storeResults(plan.rowResults, keptSpace); });
+        forColumns(at, plan.stages, [&](Index) { storeResults(plan.rowResults, keptSpace); });
     });
   });
   return iterations(shared) * blocks;

@@ -48,23 +48,27 @@ static Value expandRemainder(ScalarBuilder &s, Value x, Value y) {
   auto grow = scf::WhileOp::create(
       s.b, s.b.getLoc(), TypeRange{type}, ValueRange{d},
       [&](OpBuilder &nested, Location loc, ValueRange v) {
-        ScalarBuilder n(loc, nested);
-        scf::ConditionOp::create(n.b, n.compare(P::OLE, v[0], limit), v);
+        ImplicitLocOpBuilder b(loc, nested);
+        ScalarBuilder n(b);
+        scf::ConditionOp::create(b, n.compare(P::OLE, v[0], limit), v);
       },
       [&](OpBuilder &nested, Location loc, ValueRange v) {
-        ScalarBuilder n(loc, nested);
-        scf::YieldOp::create(n.b, n.add(v[0], v[0]));
+        ImplicitLocOpBuilder b(loc, nested);
+        ScalarBuilder n(b);
+        scf::YieldOp::create(b, n.add(v[0], v[0]));
       });
   auto shrink = scf::WhileOp::create(
       s.b, s.b.getLoc(), TypeRange{type, type}, ValueRange{r0, grow.getResult(0)},
       [&](OpBuilder &nested, Location loc, ValueRange v) {
-        ScalarBuilder n(loc, nested);
-        scf::ConditionOp::create(n.b, n.compare(P::OGE, v[1], d), v);
+        ImplicitLocOpBuilder b(loc, nested);
+        ScalarBuilder n(b);
+        scf::ConditionOp::create(b, n.compare(P::OGE, v[1], d), v);
       },
       [&](OpBuilder &nested, Location loc, ValueRange v) {
-        ScalarBuilder n(loc, nested);
+        ImplicitLocOpBuilder b(loc, nested);
+        ScalarBuilder n(b);
         Value fits = n.compare(P::OGE, v[0], v[1]), r = n.select(fits, n.sub(v[0], v[1]), v[0]);
-        scf::YieldOp::create(n.b, ValueRange{r, n.mul(v[1], half)});
+        scf::YieldOp::create(b, ValueRange{r, n.mul(v[1], half)});
       });
   Value result = s.withSignOf(shrink.getResult(0), x);
   result = s.select(s.both(defined, endless), x, result);
@@ -87,7 +91,8 @@ void mpc::expandAllMath(Operation *root) {
     Type type = op->getResult(0).getType();
     if (!type.isF32() && !type.isF64())
       continue;
-    ScalarBuilder s(op->getLoc(), OpBuilder(op));
+    ImplicitLocOpBuilder b(op->getLoc(), op);
+    ScalarBuilder s(b);
     Value y;
     if (isa<arith::RemFOp>(op)) {
       y = expandRemainder(s, op->getOperand(0), op->getOperand(1));

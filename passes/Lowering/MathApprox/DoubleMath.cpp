@@ -335,7 +335,7 @@ static Expansion expansionOf(Operation *op) {
 bool mpc::expandsF64(Operation *op) { return expansionOf(op); }
 
 Value mpc::expandF64(Operation *op, ValueRange operands) {
-  OpBuilder builder(op);
-  FloatMath f(op->getLoc(), builder, builder.getF64Type());
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  FloatMath f(b, b.getF64Type());
   return expansionOf(op)(f, operands);
 }

@@ -53,8 +53,8 @@ static Value decode(FloatMath &f, Value code, FloatType format) {
 
 void mpc::expandFloat8(Operation *root) {
   root->walk([](Operation *op) {
-    OpBuilder builder(op);
-    FloatMath f(op->getLoc(), builder, builder.getF32Type());
+    ImplicitLocOpBuilder b(op->getLoc(), op);
+    FloatMath f(b, b.getF32Type());
     Value y;
     if (auto encoded = dyn_cast<kernel::EncodeFloat8Op>(op))
       y = encode(f, encoded.getX(), cast<FloatType>(encoded.getFormat()));

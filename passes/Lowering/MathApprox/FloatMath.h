@@ -7,8 +7,8 @@ namespace mpc {
 
 /// Builds arithmetic on scalars of `type` (f32 or f64) and on integers of its width.
 struct FloatMath : ScalarBuilder {
-  FloatMath(mlir::Location loc, const mlir::OpBuilder &builder, mlir::FloatType type)
-      : ScalarBuilder(loc, builder), type(type), integer(b.getIntegerType(type.getWidth())) {}
+  FloatMath(mlir::ImplicitLocOpBuilder &b, mlir::FloatType type)
+      : ScalarBuilder(b), type(type), integer(b.getIntegerType(type.getWidth())) {}
 
   mlir::FloatType type;
   mlir::IntegerType integer;

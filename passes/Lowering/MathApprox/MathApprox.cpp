@@ -141,7 +141,7 @@ static Value expandErf(FloatMath &f, Value x) {
 /// sin(x + quadrant*pi/2). The reduction is done in f64: x is exact there, and the product with pi/2 in two
 /// parts has an error of 2^-50.
 static Value expandSinCos(FloatMath &f, Value x, int64_t quadrant) {
-  FloatMath d(f.b.getLoc(), f.b, f.b.getF64Type());
+  FloatMath d(f.b, f.b.getF64Type());
   constexpr double magic = 6755399441055744.0; // 1.5*2^52: as in reduceExp
   Value wide = d.extend(d.type, x);
   Value shifted = d.fma(wide, 0.6366197723675814, magic);
@@ -185,8 +185,8 @@ void mpc::expandF32Math(Operation *root) {
       ops.push_back(op);
   });
   for (Operation *op : ops) {
-    OpBuilder builder(op);
-    FloatMath f(op->getLoc(), builder, builder.getF32Type());
+    ImplicitLocOpBuilder b(op->getLoc(), op);
+    FloatMath f(b, b.getF32Type());
     op->getResult(0).replaceAllUsesWith(expansions.lookup(op->getName().getStringRef())(f, op->getOperand(0)));
     op->erase();
   }

@@ -30,25 +30,29 @@ Value ScalarBuilder::constantInt(Type type, int64_t v) {
 
 //===-- Arithmetic -------------------------------------------------------------------===//
 
+arith::IntegerOverflowFlags ScalarBuilder::overflow() const {
+  return integers == Integers::Positions ? arith::IntegerOverflowFlags::nsw : arith::IntegerOverflowFlags::none;
+}
+
 Value ScalarBuilder::add(Value x, Value y) {
-  return isFloat(x) ? create<arith::AddFOp>(x, y) : create<arith::AddIOp>(x, y);
+  return isFloat(x) ? create<arith::AddFOp>(x, y) : create<arith::AddIOp>(x, y, overflow());
 }
 Value ScalarBuilder::sub(Value x, Value y) {
-  return isFloat(x) ? create<arith::SubFOp>(x, y) : create<arith::SubIOp>(x, y);
+  return isFloat(x) ? create<arith::SubFOp>(x, y) : create<arith::SubIOp>(x, y, overflow());
 }
 Value ScalarBuilder::mul(Value x, Value y) {
-  return isFloat(x) ? create<arith::MulFOp>(x, y) : create<arith::MulIOp>(x, y);
+  return isFloat(x) ? create<arith::MulFOp>(x, y) : create<arith::MulIOp>(x, y, overflow());
 }
 
 Value ScalarBuilder::div(Value x, Value y, bool isUnsigned) {
   if (isFloat(x))
     return create<arith::DivFOp>(x, y);
-  return isUnsigned ? create<arith::DivUIOp>(x, y) : create<arith::DivSIOp>(x, y);
+  return isUnsignedDivision(isUnsigned) ? create<arith::DivUIOp>(x, y) : create<arith::DivSIOp>(x, y);
 }
 Value ScalarBuilder::rem(Value x, Value y, bool isUnsigned) {
   if (isFloat(x))
     return create<arith::RemFOp>(x, y);
-  return isUnsigned ? create<arith::RemUIOp>(x, y) : create<arith::RemSIOp>(x, y);
+  return isUnsignedDivision(isUnsigned) ? create<arith::RemUIOp>(x, y) : create<arith::RemSIOp>(x, y);
 }
 Value ScalarBuilder::min(Value x, Value y, bool isUnsigned) {
   if (isFloat(x))
@@ -83,4 +87,33 @@ Value ScalarBuilder::truncate(Type type, Value x) {
 }
 Value ScalarBuilder::toFloat(Type type, Value integer, bool isUnsigned) {
   return isUnsigned ? create<arith::UIToFPOp>(type, integer) : create<arith::SIToFPOp>(type, integer);
+}
+
+//===-- Control flow -----------------------------------------------------------------===//
+
+scf::ForOp ScalarBuilder::makeLoop(Value low, Value high, ValueRange init, LoopBody body, Value step) {
+  auto op = scf::ForOp::create(b, low, high, step ? step : constantInt(low.getType(), 1), init);
+  OpBuilder::InsertionGuard guard(b);
+  if (init.empty())
+    b.setInsertionPoint(op.getBody()->getTerminator());
+  else
+    b.setInsertionPointToStart(op.getBody());
+  Values next = body(op.getInductionVar(), op.getRegionIterArgs());
+  if (!init.empty())
+    scf::YieldOp::create(b, next);
+  return op;
+}
+
+ScalarBuilder::Values ScalarBuilder::loop(int64_t extent, ValueRange init, LoopBody body) {
+  Value high = i64(extent), low = i64(0);
+  return loop(low, high, init, body);
+}
+
+void ScalarBuilder::when(Value condition, llvm::function_ref<void()> body) {
+  if (!condition)
+    return body();
+  auto op = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op.thenBlock()->getTerminator());
+  body();
 }

@@ -1,33 +1,46 @@
 //===- ScalarBuilder.h - arithmetic on scalars that reads like the formula ----------===//
 //
-// The models of elements and the approximations of math functions write scalar code with it. An operation takes floats
-// or integers and is the op for their type. Integers are signless, so an operation that depends on the sign is told
-// whether they are unsigned. A number is a constant of the other operand's type. C++ does not say which argument of a
-// call is evaluated first, so a formula whose arguments would both make ops names one of them: the order of ops must
-// not depend on the compiler.
+// All lowerings write scalar code with it: the models of elements, the approximations of math functions, loop nests,
+// and the positions and addresses of kernels. An operation takes floats or integers and is the op for their type.
+// Integers are signless, so an operation that depends on the sign is told whether they are unsigned. A number is a
+// constant of the other operand's type; an operation on an integer that a number does not change makes no op. C++ does
+// not say which argument of a call is evaluated first, so a formula whose arguments would both make ops names one of
+// them: the order of ops must not depend on the compiler.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_SCALAR_SCALARBUILDER_H
 #define MPC_LOWERING_SCALAR_SCALARBUILDER_H
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace mpc {
 
+/// What a builder's integers stand for.
+enum class Integers {
+  Elements,  ///< numbers of the program: they wrap around, and an operation makes its op whatever the operands are
+  Positions, ///< indices and offsets: no operation overflows, what is divided is not negative, and constants fold
+};
+
 class ScalarBuilder {
 public:
   using Value = mlir::Value;
   using Type = mlir::Type;
-  /// Constants stand where they are made or, given a block, each once at its start.
-  ScalarBuilder(mlir::Location loc, const mlir::OpBuilder &builder, mlir::Block *constantsAt = nullptr)
-      : b(loc, builder), constantsAt(constantsAt) {}
+  using Values = llvm::SmallVector<Value>;
+  /// The ops are made at the insertion point of `b`, which others may share. Constants stand where they are made or,
+  /// given a block, each once at its start.
+  explicit ScalarBuilder(mlir::ImplicitLocOpBuilder &b, Integers integers = Integers::Elements,
+                         mlir::Block *constantsAt = nullptr)
+      : b(b), integers(integers), constantsAt(constantsAt) {}
 
-  mlir::ImplicitLocOpBuilder b;
+  mlir::ImplicitLocOpBuilder &b;
 
   /// Makes any op that has one result, with the arguments that its `create` has behind the location.
   template <typename OpT, typename... Args>
   Value create(Args &&...args) {
+    if (integers == Integers::Positions)
+      return b.createOrFold<OpT>(std::forward<Args>(args)...);
     return OpT::create(b, std::forward<Args>(args)...);
   }
 
@@ -43,22 +56,27 @@ public:
   //===-- Arithmetic -----------------------------------------------------------------===//
 
   Value add(Value x, Value y);
-  Value add(Value x, double y) { return add(x, constant(x.getType(), y)); }
+  Value add(Value x, double y) { return isInteger(x) && y == 0 ? x : add(x, constant(x.getType(), y)); }
   Value add(double x, Value y) { return add(constant(y.getType(), x), y); }
   Value sub(Value x, Value y);
-  Value sub(Value x, double y) { return sub(x, constant(x.getType(), y)); }
+  Value sub(Value x, double y) { return isInteger(x) && y == 0 ? x : sub(x, constant(x.getType(), y)); }
   Value sub(double x, Value y) { return sub(constant(y.getType(), x), y); }
   Value mul(Value x, Value y);
-  Value mul(Value x, double y) { return mul(x, constant(x.getType(), y)); }
+  Value mul(Value x, double y) { return isInteger(x) && y == 1 ? x : mul(x, constant(x.getType(), y)); }
   Value mul(double x, Value y) { return mul(constant(y.getType(), x), y); }
   /// Divides toward zero where the operands are integers; dividing by 0, or the least integer by -1, is undefined then.
   Value div(Value x, Value y, bool isUnsigned = false);
-  Value div(Value x, double y) { return div(x, constant(x.getType(), y)); }
+  Value div(Value x, double y, bool isUnsigned = false) {
+    return isInteger(x) && y == 1 ? x : div(x, constant(x.getType(), y), isUnsigned);
+  }
   Value div(double x, Value y) { return div(constant(y.getType(), x), y); }
   Value rem(Value x, Value y, bool isUnsigned = false);
+  Value rem(Value x, double y, bool isUnsigned = false) {
+    return isInteger(x) && y == 1 ? constant(x.getType(), 0) : rem(x, constant(x.getType(), y), isUnsigned);
+  }
   /// For floats, a NaN gives a NaN, and which of two zeros is the result is open.
   Value min(Value x, Value y, bool isUnsigned = false);
-  Value min(Value x, double y) { return min(x, constant(x.getType(), y)); }
+  Value min(Value x, double y, bool isUnsigned = false) { return min(x, constant(x.getType(), y), isUnsigned); }
   Value max(Value x, Value y, bool isUnsigned = false);
   Value max(Value x, double y) { return max(x, constant(x.getType(), y)); }
   Value neg(Value x);
@@ -83,14 +101,20 @@ public:
   Value less(Value x, Value y) { return compare(mlir::arith::CmpFPredicate::OLT, x, y); }
   Value less(Value x, double y) { return less(x, constant(x.getType(), y)); }
   Value less(double x, Value y) { return less(constant(y.getType(), x), y); }
+  /// Returns whether 0 <= x < y for a signed integer x.
+  Value below(Value x, double y) { return compare(mlir::arith::CmpIPredicate::ult, x, constant(x.getType(), y)); }
   Value isNaN(Value x) { return compare(mlir::arith::CmpFPredicate::UNO, x, x); }
   Value isNotZero(Value integer) {
     return compare(mlir::arith::CmpIPredicate::ne, integer, constantInt(integer.getType(), 0));
   }
-  Value both(Value p, Value q) { return bitAnd(p, q); }
+  /// Null stands for true.
+  Value both(Value p, Value q) { return !p ? q : !q ? p : bitAnd(p, q); }
   Value either(Value p, Value q) { return bitOr(p, q); }
   Value opposite(Value p) { return bitXor(p, 1); }
-  Value select(Value condition, Value x, Value y) { return create<mlir::arith::SelectOp>(condition, x, y); }
+  /// Returns x where the condition is null.
+  Value select(Value condition, Value x, Value y) {
+    return condition ? create<mlir::arith::SelectOp>(condition, x, y) : x;
+  }
   Value select(Value condition, Value x, double y) { return select(condition, x, constant(x.getType(), y)); }
   Value select(Value condition, double x, Value y) { return select(condition, constant(y.getType(), x), y); }
 
@@ -101,7 +125,7 @@ public:
   Value bitOr(Value x, Value y) { return create<mlir::arith::OrIOp>(x, y); }
   Value bitOr(Value x, int64_t y) { return bitOr(x, constantInt(x.getType(), y)); }
   Value bitXor(Value x, Value y) { return create<mlir::arith::XOrIOp>(x, y); }
-  Value bitXor(Value x, int64_t y) { return bitXor(x, constantInt(x.getType(), y)); }
+  Value bitXor(Value x, int64_t y) { return y == 0 ? x : bitXor(x, constantInt(x.getType(), y)); }
   Value shiftLeft(Value x, Value by) { return create<mlir::arith::ShLIOp>(x, by); }
   Value shiftLeft(Value x, int64_t by) { return shiftLeft(x, constantInt(x.getType(), by)); }
   /// Moves zeros in.
@@ -122,9 +146,29 @@ public:
   /// Returns the bits of a float as an integer.
   Value bits(Value x) { return bitcast(b.getIntegerType(x.getType().getIntOrFloatBitWidth()), x); }
 
+  //===-- Control flow ---------------------------------------------------------------===//
+
+  using LoopBody = llvm::function_ref<Values(Value iv, mlir::ValueRange carried)>;
+  /// for (iv = low; iv < high; iv += step) carried = body(iv, carried); returns the last values. Without `step` it
+  /// is 1.
+  Values loop(Value low, Value high, mlir::ValueRange init, LoopBody body, Value step = {}) {
+    return Values(makeLoop(low, high, init, body, step).getResults());
+  }
+  /// Counts from 0 in i64.
+  Values loop(int64_t extent, mlir::ValueRange init, LoopBody body);
+  /// if (condition) body(); where the condition is null, just body().
+  void when(Value condition, llvm::function_ref<void()> body);
+
+protected:
+  mlir::scf::ForOp makeLoop(Value low, Value high, mlir::ValueRange init, LoopBody body, Value step);
+
 private:
+  static bool isInteger(Value x) { return mlir::isa<mlir::IntegerType>(x.getType()); }
+  bool isUnsignedDivision(bool isUnsigned) const { return isUnsigned || integers == Integers::Positions; }
+  mlir::arith::IntegerOverflowFlags overflow() const;
   Value makeConstant(mlir::TypedAttr attribute);
 
+  Integers integers;
   mlir::Block *constantsAt;
   llvm::DenseMap<mlir::Attribute, Value> constants;
 };

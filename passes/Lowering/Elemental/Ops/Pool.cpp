@@ -69,12 +69,10 @@ static Values forEach(ArrayRef<int64_t> extents, ArrayRef<Value> init, ElementEm
   return nest(Values(init));
 }
 
-static Value both(ElementEmitter &e, Value a, Value b) { return a && b ? e.both(a, b) : a ? a : b; }
-
 /// Returns i clamped into [0, n). `valid` accumulates whether it was inside, and `never` whether it cannot be inside.
 static Index inside(ElementEmitter &e, const Index &i, int64_t n, Value &valid, bool &never) {
   bool no;
-  valid = both(e, valid, e.inBounds(i, 0, n, no));
+  valid = e.both(valid, e.inBounds(i, 0, n, no));
   never |= no;
   return e.clamp(i, 0, n - 1);
 }
@@ -125,7 +123,7 @@ static Value emit(graph::MaxPoolOp op, unsigned result, ArrayRef<Index> index, E
       return {x, position, yes};
     if (carried[2] != yes)
       beats = e.either(beats, e.opposite(carried[2]));
-    beats = both(e, beats, valid);
+    beats = e.both(beats, valid);
     Value found = carried[2] == yes || !valid ? yes : e.either(carried[2], valid);
     return {e.select(beats, x, carried[0]), e.select(beats, position, carried[1]), found};
   });
@@ -209,7 +207,7 @@ static Value sumOverWindows(ElementEmitter &e, const Window &window, ArrayRef<In
     for (auto [d, w] : llvm::enumerate(window)) {
       Index at = inside(e, phase[d] + t[d] * w.stride, w.extent(), valid, never);
       bool no;
-      valid = both(e, valid, e.inBounds(e.mod(at, w.dilation), 0, 1, no)); // false between two taps of a dilated window
+      valid = e.both(valid, e.inBounds(e.mod(at, w.dilation), 0, 1, no)); // false between two taps of a dilated window
       never |= no;
       k.push_back(e.floorDiv(at, w.dilation));
       o[w.axis] = inside(e, last[d] - t[d], w.out, valid, never);

@@ -107,23 +107,19 @@ static Value emit(graph::PadOp op, unsigned, ArrayRef<Index> index, ElementEmitt
     padding = e.round(padding, element);
   IndexVector x;
   Value inside;
-  auto also = [&](Value condition) {
-    if (condition)
-      inside = inside ? e.both(inside, condition) : condition;
-  };
   for (auto [d, n] : llvm::enumerate(shape)) {
     if (n == 0)
       return padding;
     int64_t step = op.getInterior()[d] + 1, span = (n - 1) * step + 1;
     Index i = index[d] - Index(op.getLow()[d]);
     bool never;
-    also(e.inBounds(i, 0, span, never));
+    inside = e.both(inside, e.inBounds(i, 0, span, never));
     if (never)
       return padding;
     i = e.clamp(i, 0, span - 1);
     if (step > 1) {
       Index between = e.mod(i, step);
-      also(e.inBounds(between, 0, 1, never));
+      inside = e.both(inside, e.inBounds(between, 0, 1, never));
       if (never)
         return padding;
       i = e.floorDiv(i, step);

@@ -1,0 +1,186 @@
+//===- GpuReductions.cpp - thread mappings of rows and columns --------------------===//
+#include "passes/Lowering/Elemental/Ops/Models.h"
+#include "passes/Lowering/KernelToGpu/GpuNestEmitter.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+
+GpuNestEmitter::Values GpuNestEmitter::walk(Value first, int64_t step, ValueRange init,
+                                            llvm::function_ref<Values(ValueRange)> body) {
+  return t.loop(first, iterations(plan.reduced), step, init, [&](Value piece, ValueRange carried) {
+    bindLinear(plan.reduced, piece);
+    return body(carried);
+  });
+}
+
+void GpuNestEmitter::defineTotals(Stage stage, ArrayRef<Value> totals) {
+  // A total has no position along the reduced dimensions.
+  Index whole = space;
+  for (auto [symbol, factor] : llvm::enumerate(plan.factors))
+    if (factor.reduced)
+      space = space - Index::symbol(symbol, whole.coefficient(symbol));
+  for (auto [op, total] : llvm::zip_equal(stage, totals))
+    define(op, reductionFinish(op, total, e));
+  space = whole;
+}
+
+void GpuNestEmitter::unrolled(Value first, int64_t step, llvm::function_ref<void(Value)> body) {
+  assert(plan.reduced.size() == 1 && plan.reduced.front().factors.size() == 1 && "the reduced space is one variable");
+  SymbolId symbol = plan.reduced.front().factors.front();
+  int64_t pieces = plan.reduced.front().extent;
+  Index whole = space;
+  for (int64_t low = 0; low < pieces; low += step) {
+    Value piece = e.add(first, low), inside;
+    if (low + step > pieces) {
+      inside = e.below(piece, pieces);
+      piece = e.min(piece, pieces - 1, /*isUnsigned=*/true);
+    }
+    Index at = e.opaque(t.wide(piece), low, std::min(low + step, pieces) - 1);
+    space = whole + (at - Index::symbol(symbol)) * whole.coefficient(symbol);
+    body(inside);
+  }
+  space = whole;
+}
+
+//===-- Rows ------------------------------------------------------------------------------===//
+
+GpuNestEmitter::Values GpuNestEmitter::sumRow(Stage stage, Value lane) {
+  auto step = [&](Values sums) {
+    forNeighbours([&](int64_t) { sums = stageStep(stage, sums); });
+    return sums;
+  };
+  Values sums = stageInit(stage);
+  if (!plan.unroll)
+    return walk(lane, plan.threadColumns, sums, [&](ValueRange carried) { return step(Values(carried)); });
+  unrolled(lane, plan.threadColumns, [&](Value has) {
+    for (auto [sum, stepped] : llvm::zip_equal(sums, step(sums)))
+      sum = e.select(has, stepped, sum);
+  });
+  return sums;
+}
+
+void GpuNestEmitter::storeRow(Value lane) {
+  auto store = [&] { storeNeighbours(plan.fullResults, /*kept=*/false); };
+  if (plan.fullResults.empty())
+    return;
+  if (plan.unroll)
+    unrolled(lane, plan.threadColumns, [&](Value has) { e.when(has, store); });
+  else
+    walk(lane, plan.threadColumns, {}, [&](ValueRange) { return store(), Values(); });
+}
+
+Blocks GpuNestEmitter::rows() {
+  int64_t count = plan.keptCount(), threads = plan.threads();
+  bool warp = plan.threadColumns == warpThreads;
+  Value thread = t.thread(), row = t.block(), lane = thread, inside;
+  if (warp) {
+    Value number = t.div(thread, warpThreads);
+    row = e.add(e.mul(row, plan.threadRows), number);
+    lane = t.rem(thread, warpThreads);
+    if (count % plan.threadRows != 0) // whole warps drop out, so shuffles stay complete
+      inside = e.below(row, count);
+  }
+  e.when(inside, [&] {
+    bindLinear(plan.kept, row);
+    for (Stage stage : plan.stages) {
+      ThreadReducer reducer(e, stage, {sumRow(stage, lane)}, thread, warp ? warpThreads : threads, /*columns=*/1);
+      defineTotals(stage, reducer.totals(0));
+    }
+    storeRow(lane);
+    if (!plan.rowResults.empty())
+      e.when(e.below(lane, 1), [&] { storeResults(plan.rowResults, keptSpace); });
+  });
+  return {llvm::divideCeilSigned(count, plan.threadRows), threads};
+}
+
+//===-- Columns ---------------------------------------------------------------------------===//
+
+GpuNestEmitter::ColumnPlace GpuNestEmitter::placeInColumns() {
+  const LoopVar &column = plan.kept.back(); // its loop counts pieces of n columns
+  int64_t width = plan.threadColumns, blocks = llvm::divideCeilSigned(column.extent, width);
+  ColumnPlace place;
+  place.thread = t.thread();
+  place.group = t.div(place.thread, width);
+  Value at = t.rem(place.thread, width), block = t.block();
+  place.firstPiece = e.mul(t.rem(block, blocks), width);
+  at = e.add(place.firstPiece, at);
+  // Threads beyond the last column repeat its work and store nothing, because all threads must reach the barriers.
+  if (column.extent % width != 0) {
+    place.inside = e.below(at, column.extent);
+    at = e.min(at, column.extent - 1, /*isUnsigned=*/true);
+  }
+  bind(column, t.wide(at));
+  bindLinear(ArrayRef(plan.kept).drop_back(), t.div(block, blocks));
+  return place;
+}
+
+ThreadReducer GpuNestEmitter::reduceColumns(Stage stage, const ColumnPlace &place) {
+  auto ofNeighbour = [&](const Values &all, int64_t i) { return ArrayRef(all).slice(i * stage.size(), stage.size()); };
+  Values init;
+  for (int64_t i = 0; i < n; ++i)
+    llvm::append_range(init, stageInit(stage));
+  Values sums = walk(place.group, plan.threadRows, init, [&](ValueRange carried) {
+    Values all(carried), next;
+    forNeighbours([&](int64_t i) { llvm::append_range(next, stageStep(stage, ofNeighbour(all, i))); });
+    return next;
+  });
+  llvm::SmallVector<Values> byNeighbour;
+  for (int64_t i = 0; i < n; ++i)
+    byNeighbour.emplace_back(ofNeighbour(sums, i));
+  return ThreadReducer(e, stage, byNeighbour, place.thread, plan.threads(), plan.threadColumns);
+}
+
+void GpuNestEmitter::storeSingleColumns(Stage stage, ThreadReducer &reducer, const ColumnPlace &place) {
+  const LoopVar &column = plan.kept.back();
+  int64_t width = plan.threadColumns;
+  Value ofBlock = t.div(place.thread, n), piece = e.add(place.firstPiece, ofBlock);
+  Value has = e.below(place.thread, width * n);
+  if (column.extent % width != 0)
+    has = e.both(has, e.below(piece, column.extent));
+  e.when(has, [&] {
+    Index neighbour = e.opaque(t.wide(t.rem(place.thread, n)), 0, n - 1);
+    move(column.factors.front(), e.opaque(t.wide(piece), 0, column.extent - 1));
+    move(plan.factors.size() - 1, neighbour);
+    Index ofColumn = e.opaque(t.wide(ofBlock), 0, width - 1);
+    defineTotals(stage, reducer.totals(ofColumn, neighbour));
+    storeResults(plan.rowResults, keptSpace);
+  });
+}
+
+Blocks GpuNestEmitter::columns() {
+  int64_t threads = plan.threads(), width = plan.threadColumns,
+          blocks = llvm::divideCeilSigned(plan.kept.back().extent, width) * iterations(ArrayRef(plan.kept).drop_back());
+  ColumnPlace place = placeInColumns();
+  Value storesRow = e.both(e.below(place.group, 1), place.inside);
+  auto storeRow = [&](Value has) {
+    if (!plan.rowResults.empty())
+      e.when(has, [&] { storeNeighbours(plan.rowResults, /*kept=*/true); });
+  };
+  for (auto [s, ops] : llvm::enumerate(plan.stages)) {
+    Stage stage = ops;
+    ThreadReducer reducer = reduceColumns(stage, place);
+    auto defineAll = [&] { forNeighbours([&](int64_t i) { defineTotals(stage, reducer.totals(i)); }); };
+    bool isRead = s + 1 < plan.stages.size() || !plan.fullResults.empty();
+    if (isRead) {
+      defineAll();
+      continue;
+    }
+    // Only the threads that store need the totals, which nothing reads.
+    bool single = plan.stages.size() == 1 && n > 1 && reducer.inMemory() && width * n <= threads;
+    if (single) // so the ops behind the reductions take less time, and are emitted once
+      storeSingleColumns(stage, reducer, place);
+    else
+      e.when(storesRow, [&] {
+        defineAll();
+        storeRow({});
+      });
+    return {blocks, threads};
+  }
+  e.when(place.inside, [&] {
+    walk(place.group, plan.threadRows, {},
+         [&](ValueRange) { return storeNeighbours(plan.fullResults, /*kept=*/false), Values(); });
+  });
+  storeRow(storesRow);
+  return {blocks, threads};
+}
