@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/LoopsFit.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -56,10 +57,6 @@ Values ThreadEmitter::loop(Value first, int64_t count, int64_t step, ValueRange 
 }
 
 namespace {
-
-/// The pitch of the rows of a transpose's tiles in shared memory: with one more element, walking a tile in either
-/// direction never meets a bank twice, whatever the size of elements.
-constexpr int64_t pitchOf(int64_t side) { return side + 1; }
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -175,7 +172,8 @@ Blocks GpuNestEmitter::pointwise() {
 Blocks GpuNestEmitter::tiles() {
   ArrayRef<LoopVar> others = ArrayRef(plan.kept).drop_back(2);
   const LoopVar &across = plan.kept[others.size()], &inner = plan.kept.back();
-  int64_t side = inner.tile, pitch = pitchOf(side), acrossTiles = across.blocks(), innerTiles = inner.blocks();
+  int64_t side = inner.tile, pitch = kernel::tilePitch(side), acrossTiles = across.blocks(),
+          innerTiles = inner.blocks();
   Value tid = t.thread(), lane = t.mod(tid, side), line = t.div(tid, side), tile = t.block();
   Value innerLow = t.mul(t.mod(tile, innerTiles), side);
   tile = t.div(tile, innerTiles);
