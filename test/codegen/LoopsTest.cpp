@@ -2,7 +2,7 @@
 //
 // #kernel.loops are drawn at random for a few dispatches. Most do not fit. Each that the verifier of kernel.dispatch
 // accepts becomes a kernel, for the host and for the emulator of GPUs, whose results are compared with the evaluator's.
-// So the test finds rules that are missing in dialects/Kernel/Analysis/LoopsFit.cpp. That the rules are not too strict
+// So the test finds rules that are missing in dialects/Kernel/Analysis/LoopRules.h. That the rules are not too strict
 // is seen from the other side: what mpc-plan-loops chooses is accepted.
 //
 //===------------------------------------------------------------------------------------===//
@@ -27,8 +27,8 @@ namespace {
 /// rounding errors do not all have one sign.
 constexpr double sumError = 1e-3;
 
-std::string reduce(const std::string &op, const std::string &x, const std::string &axes, const std::string &result) {
-  return "graph." + op + " " + x + " {axes = array<i64: " + axes + ">, keepdims = false} : " + result;
+std::string sumOver(const std::string &axes, const std::string &x, const std::string &types) {
+  return "graph.reduce_sum " + x + " {axes = array<i64: " + axes + ">, keepdims = false} : " + types;
 }
 
 /// Extents are no multiples of tiles and blocks. Only sums are not exact.
@@ -55,17 +55,17 @@ std::vector<Case> cases() {
        .yields = {"%y : tensor<9x12xf32>"}},
       {.name = "sums of columns",
        .inputs = {"tensor<30x40xf32>"},
-       .body = "%y = " + reduce("reduce_sum", "%0", "0", "(" + sums + "tensor<40xf32>"),
+       .body = "%y = " + sumOver("0", "%0", "(" + sums + "tensor<40xf32>"),
        .yields = {"%y : tensor<40xf32>"},
        .absolute = sumError},
       {.name = "sums of rows",
        .inputs = {"tensor<30x40xf32>"},
-       .body = "%y = " + reduce("reduce_sum", "%0", "1", "(" + sums + "tensor<30xf32>"),
+       .body = "%y = " + sumOver("1", "%0", "(" + sums + "tensor<30xf32>"),
        .yields = {"%y : tensor<30xf32>"},
        .absolute = sumError},
       {.name = "sums around a dimension",
        .inputs = {"tensor<4x6x16xf32>"},
-       .body = "%y = " + reduce("reduce_sum", "%0", "0, 2", "(tensor<4x6x16xf32>) -> tensor<6xf32>"),
+       .body = "%y = " + sumOver("0, 2", "%0", "(tensor<4x6x16xf32>) -> tensor<6xf32>"),
        .yields = {"%y : tensor<6xf32>"},
        .absolute = sumError},
       {.name = "largest of columns and the distances to it",
@@ -79,7 +79,7 @@ std::vector<Case> cases() {
        .body = "%m = graph.reduce_max %0 {axes = array<i64: 1>, keepdims = true} : (tensor<9x40xf32>) -> "
                "tensor<9x1xf32>\n%d = graph.sub %0, %m : (tensor<9x40xf32>, tensor<9x1xf32>) -> tensor<9x40xf32>\n%s "
                "= " +
-               reduce("reduce_sum", "%d", "1", "(tensor<9x40xf32>) -> tensor<9xf32>"),
+               sumOver("1", "%d", "(tensor<9x40xf32>) -> tensor<9xf32>"),
        .yields = {"%d : tensor<9x40xf32>", "%s : tensor<9xf32>"},
        .absolute = sumError},
       {.name = "values and their transposes",

@@ -1,12 +1,7 @@
-//===- LoopsFit.cpp - which loops each walk has on each target ---------------------===//
-//
-// `rulesOf` is the table: it says for each walk and target which loops have tiles, which are shared among threads, and
-// what else there may be. The functions below it hold a dispatch's loops against a row of the table.
-//
-//===--------------------------------------------------------------------------------===//
 #include "dialects/Kernel/Analysis/LoopsFit.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Analysis/Dims.h"
+#include "dialects/Kernel/Analysis/LoopRules.h"
 #include "dialects/Kernel/Analysis/LoopsBehind.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "llvm/Support/InterleavedRange.h"
@@ -14,84 +9,9 @@
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::kernel;
-
-//===-- The rules --------------------------------------------------------------------------===//
-
-namespace {
-
-/// Which loops have tiles.
-enum class Tiling {
-  None,
-  Innermost, ///< the innermost loop may have them
-  Sums,      ///< the innermost loop, whose tile is a block of sums, may have them, and the outermost reduced loop
-  Pair,      ///< the two innermost loops have them
-  Squares,   ///< the same, in tiles whose side is a row of a block's threads
-  Matrices,  ///< the loops are those over matrices, rows and columns, the latter two in tiles of gpuBlocks.copyTile
-};
-
-/// How many neighbours along the innermost dimension an iteration or a thread may compute.
-enum class Neighbours {
-  One,
-  Whole,  ///< or all iterations of the innermost loop, which then is no loop
-  Divisor ///< or as many as divide the innermost loop
-};
-
-/// What the rows and columns of a GPU's block of threads are.
-enum class Threads {
-  Any,
-  Warps, ///< a row is a warp, or the only one
-  Powers ///< a row is a power of two within a warp
-};
-
-/// The rules of a walk on a target. A field that is left out has the stricter meaning.
-struct Rules {
-  Tiling tiling = Tiling::None;
-  int64_t inside = 0;     ///< how many of the innermost kept loops are not shared among threads
-  bool allShared = false; ///< whether all other kept loops are shared, and not only as many as there may be
-  Neighbours neighbours = Neighbours::One;
-  Threads threads = Threads::Any;
-  bool unroll = false, cuts = false; ///< whether there may be these
-};
-
-} // namespace
-
-/// Returns nullopt where the target does not have the walk.
-static std::optional<Rules> rulesOf(Walk walk, bool onGpu) {
-  switch (walk) {
-  case Walk::Points:
-    return onGpu ? Rules{.allShared = true, .neighbours = Neighbours::Divisor}
-                 : Rules{.tiling = Tiling::Innermost, .inside = 1, .neighbours = Neighbours::Whole, .cuts = true};
-  case Walk::Tiles:
-    return Rules{.tiling = onGpu ? Tiling::Squares : Tiling::Pair, .inside = 2, .allShared = true};
-  case Walk::Copies:
-    return onGpu ? std::optional(Rules{.tiling = Tiling::Matrices, .inside = 2, .allShared = true}) : std::nullopt;
-  case Walk::Rows:
-    return onGpu
-               ? Rules{.allShared = true, .neighbours = Neighbours::Divisor, .threads = Threads::Warps, .unroll = true}
-               : Rules{};
-  case Walk::Columns:
-    return onGpu ? Rules{.inside = 1, .allShared = true, .neighbours = Neighbours::Divisor, .threads = Threads::Powers}
-                 : Rules{.tiling = Tiling::Sums, .inside = 1};
-  }
-  llvm_unreachable("every walk has rules");
-}
-
-/// Returns whether a walk goes through dispatches of a form. Scatters have loops of their own.
-static bool walks(Walk walk, Form form) {
-  switch (walk) {
-  case Walk::Points:
-  case Walk::Tiles:
-    return form == Form::Pointwise;
-  case Walk::Copies:
-    return form == Form::TransposedCopy;
-  case Walk::Rows:
-  case Walk::Columns:
-    return form == Form::Reduction || form == Form::Row;
-  }
-  llvm_unreachable("every walk is for some form");
-}
-
-//===-- Loops against the rules ------------------------------------------------------------===//
+using Tiling = LoopRules::Tiling;
+using Neighbours = LoopRules::Neighbours;
+using Threads = LoopRules::Threads;
 
 namespace {
 
@@ -137,7 +57,7 @@ private:
   const GpuArch *gpu;
   EmitError emitError;
   SmallVector<Dim> dims;
-  Rules rules;
+  LoopRules rules;
 };
 
 } // namespace
@@ -151,7 +71,7 @@ LogicalResult LoopsFit::verifySpace() {
   if (!walks(walk, dispatch.getForm()))
     return emitError() << walkName() << " do not go through a dispatch of the form "
                        << stringifyForm(dispatch.getForm());
-  std::optional<Rules> found = rulesOf(walk, gpu);
+  std::optional<LoopRules> found = rulesOf(walk, gpu);
   if (!found)
     return emitError() << walkName() << " are for GPUs";
   rules = *found;
