@@ -54,21 +54,17 @@ static unsigned bytesOf(Value tensor) { return (graph::elementOf(tensor).getIntO
 AccessWalk::AccessWalk(DispatchOp dispatch, ArrayRef<Dim> dims, bool together) : dispatch(dispatch) {
   for (const Dim &dim : dims)
     indices.add(0, dim.extent - 1);
-  int64_t stride = 1, rowStride = 1;
-  for (size_t i = dims.size(); i-- > 0; stride *= dims[i].extent) {
-    bool isVariable = !together || i + 1 < dims.size();
-    if (isVariable)
-      point = point + Index::symbol(i, stride);
-    if (dims[i].reduced)
-      continue;
-    if (isVariable)
-      row = row + Index::symbol(i, rowStride);
-    rowStride *= dims[i].extent;
-  }
+  SpaceNumbers numbers(dims);
+  point = numbers.point, row = numbers.row;
+  if (together) // the neighbours are no variable
+    for (Index *number : {&point, &row}) {
+      SymbolId innermost = dims.size() - 1;
+      *number = *number - Index::symbol(innermost, number->coefficient(innermost));
+    }
 }
 
 void AccessWalk::need(Value v, IndexVector index) {
-  if (graph::typeOf(v).getNumElements() == 0)
+  if (countOf(v) == 0)
     return; // a tensor without elements is never read
   for (auto [i, extent] : llvm::zip_equal(index, graph::shapeOf(v)))
     if (extent == 1)
@@ -172,9 +168,9 @@ Accesses AccessWalk::run() {
   if (std::optional<Space> space = Space::of(dispatch))
     points = space->points();
   for (Value v : dispatch.yielded()) {
-    if (graph::typeOf(v).getNumElements() == 0)
+    if (countOf(v) == 0)
       continue; // there is nothing to store
-    const Index &number = graph::typeOf(v).getNumElements() == points ? point : row;
+    const Index &number = countOf(v) == points ? point : row;
     access(number, v, /*isStore=*/true);
     need(v, indices.delinearize(number, graph::shapeOf(v)));
   }

@@ -1,12 +1,22 @@
 #include "dialects/Kernel/Analysis/Dims.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/Form.h"
 #include <set>
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::kernel;
 
-static int64_t countOf(Value v) { return graph::typeOf(v).getNumElements(); }
+SpaceNumbers::SpaceNumbers(ArrayRef<Dim> dims) {
+  int64_t stride = 1, rowStride = 1;
+  for (SymbolId i = dims.size(); i-- > 0; stride *= dims[i].extent) {
+    point = point + Index::symbol(i, stride);
+    if (dims[i].reduced)
+      continue;
+    row = row + Index::symbol(i, rowStride);
+    rowStride *= dims[i].extent;
+  }
+}
 
 /// Collects the cuts of the row-major order (products of trailing dimensions) of `v` and of every value that `v` is
 /// computed from in that order.
@@ -43,18 +53,15 @@ int64_t kernel::periodOf(DispatchOp dispatch) {
   return space && space->points() < period ? 1 : period;
 }
 
-/// The dimensions of a transposed copy, all of whose results have one shape before they are transposed.
-static SmallVector<Dim> matrixDims(DispatchOp dispatch) {
-  Value first = dispatch.yielded().front();
-  Operation *op = first.getDefiningOp();
-  ArrayRef<int64_t> shape = graph::shapeOf(op && graph::transposesMatrices(op) ? op->getOperand(0) : first);
-  size_t rank = shape.size();
-  return {{llvm::product_of(shape.drop_back(2)), false}, {shape[rank - 2], false}, {shape[rank - 1], false}};
-}
-
 std::optional<SmallVector<Dim>> kernel::dimsOf(DispatchOp dispatch) {
-  if (dispatch.getForm() == Form::TransposedCopy)
-    return matrixDims(dispatch);
+  if (dispatch.getForm() == Form::TransposedCopy) {
+    std::optional<TransposedCopy> copy = TransposedCopy::of(dispatch);
+    if (!copy)
+      return std::nullopt;
+    ArrayRef<int64_t> shape = copy->shape;
+    return SmallVector<Dim>{
+        {llvm::product_of(shape.drop_back(2)), false}, {shape[shape.size() - 2], false}, {shape.back(), false}};
+  }
   std::optional<Space> space = Space::of(dispatch);
   if (!space)
     return std::nullopt;

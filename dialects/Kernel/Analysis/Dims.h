@@ -1,6 +1,7 @@
 //===- Dims.h - the dimensions of the space of a loop dispatch ------------------===//
 #ifndef MPC_KERNEL_ANALYSIS_DIMS_H
 #define MPC_KERNEL_ANALYSIS_DIMS_H
+#include "dialects/Kernel/Analysis/Index.h"
 #include "dialects/Kernel/Analysis/Space.h"
 
 namespace mpc::kernel {
@@ -17,13 +18,16 @@ struct Dim {
 /// transposed.
 std::optional<llvm::SmallVector<Dim>> dimsOf(DispatchOp dispatch);
 
+/// The row-major numbers of a point in the space and of its row among the kept points; symbol i is its index along
+/// dimension i.
+struct SpaceNumbers {
+  explicit SpaceNumbers(llvm::ArrayRef<Dim> dims);
+  Index point, row;
+};
+
 /// Returns how many neighbours along the innermost dimension share work, or after how many the work repeats: the
 /// largest period of an op (IndexingOpInterface::getPeriod), or 1 where there are fewer points.
 int64_t periodOf(DispatchOp dispatch);
-
-/// Fails with a located error where the dispatch, whose form is right, has `loops` that do not fit its form, its space
-/// or the target (null for the host).
-llvm::LogicalResult verifyLoops(DispatchOp dispatch, const GpuArch *gpu);
 
 } // namespace mpc::kernel
 #endif

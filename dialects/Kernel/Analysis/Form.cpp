@@ -17,41 +17,30 @@ static LogicalResult fail(DispatchOp dispatch, const Twine &message, const Twine
 
 //===-- Transposed copies --------------------------------------------------------------------===//
 
-namespace {
-/// The results of a dispatch as values and transposes of matrices, which all have one shape before they are transposed.
-struct TransposedCopy {
-  bool hasValues = false, hasOnlyBytes = true;
-  int64_t tileBytes = 0; ///< of the transposes' tiles, which a block has in shared memory
+graph::TransposeOp TransposedCopy::transposeOf(Value yielded) {
+  Operation *op = yielded.getDefiningOp();
+  return op && graph::transposesMatrices(op) ? cast<graph::TransposeOp>(op) : graph::TransposeOp();
+}
 
-  /// Nullopt where the results are something else.
-  static std::optional<TransposedCopy> of(DispatchOp dispatch) {
-    TransposedCopy copy;
-    ArrayRef<int64_t> shape;
-    for (Value v : dispatch.yielded()) {
-      Operation *op = v.getDefiningOp();
-      bool transposed = op && graph::transposesMatrices(op);
-      ArrayRef<int64_t> own = graph::shapeOf(transposed ? op->getOperand(0) : v);
-      if (own.size() < 2 || (!shape.empty() && shape != own))
-        return std::nullopt;
-      shape = own;
-      int64_t bytes = llvm::divideCeil(graph::typeOf(v).getElementTypeBitWidth(), 8);
-      copy.hasOnlyBytes &= bytes == 1;
-      if (transposed)
-        copy.tileBytes += gpuBlocks.copyTile * gpuBlocks.copyTile * bytes;
-      else
-        copy.hasValues = true;
-    }
-    if (copy.tileBytes == 0)
+std::optional<TransposedCopy> TransposedCopy::of(DispatchOp dispatch) {
+  TransposedCopy copy;
+  for (Value v : dispatch.yielded()) {
+    graph::TransposeOp transpose = transposeOf(v);
+    ArrayRef<int64_t> own = graph::shapeOf(transpose ? transpose.getX() : v);
+    if (own.size() < 2 || (!copy.shape.empty() && copy.shape != own))
       return std::nullopt;
-    return copy;
+    copy.shape = own;
+    int64_t bytes = llvm::divideCeil(graph::typeOf(v).getElementTypeBitWidth(), 8);
+    copy.hasOnlyBytes &= bytes == 1;
+    if (transpose)
+      copy.tileBytes += gpuBlocks.copyTile * gpuBlocks.copyTile * bytes;
+    else
+      copy.hasValues = true;
   }
-
-  bool fits(const GpuArch &gpu) const { return tileBytes <= gpu.sharedBytesPerBlock; }
-  /// For transposes alone the loops' tiles of 32 x 32 (passes/Lowering/KernelToGpu) are as good, unless elements have
-  /// one byte: storing single elements is then far from what an access can move.
-  bool pays() const { return hasValues || hasOnlyBytes; }
-};
-} // namespace
+  if (copy.tileBytes == 0)
+    return std::nullopt;
+  return copy;
+}
 
 /// Verifies what the tiles need: a GPU, and room in its shared memory.
 static LogicalResult verifyTransposedCopy(DispatchOp dispatch) {

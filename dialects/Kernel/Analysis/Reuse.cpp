@@ -1,12 +1,10 @@
 #include "dialects/Kernel/Analysis/Reuse.h"
+#include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::kernel;
-
-static ArrayRef<int64_t> shapeOf(Value v) { return cast<RankedTensorType>(v.getType()).getShape(); }
-static int64_t countOf(Value v) { return cast<RankedTensorType>(v.getType()).getNumElements(); }
 
 /// Returns for each dimension of a shape with an element for each point whether it lies in a reduced run; nullopt where
 /// a dimension lies in several runs.
@@ -33,17 +31,17 @@ static std::optional<SmallVector<bool>> reducedDims(ArrayRef<int64_t> shape, con
 static bool followsRows(OpOperand &operand, OpResult result, const Space &space) {
   if (countOf(operand.get()) != space.rows() || countOf(result) != space.points())
     return false;
-  std::optional<SmallVector<bool>> reduced = reducedDims(shapeOf(result), space);
+  std::optional<SmallVector<bool>> reduced = reducedDims(graph::shapeOf(result), space);
   if (!reduced)
     return false;
   // The dimensions of the operand are the kept ones of the result, in their order.
   int64_t next = 0;
   auto skipReduced = [&] {
-    while (next < int64_t(reduced->size()) && ((*reduced)[next] || shapeOf(result)[next] == 1))
+    while (next < int64_t(reduced->size()) && ((*reduced)[next] || graph::shapeOf(result)[next] == 1))
       ++next;
   };
   auto op = cast<IndexingOpInterface>(operand.getOwner());
-  for (auto [dim, extent] : llvm::enumerate(shapeOf(operand.get()))) {
+  for (auto [dim, extent] : llvm::enumerate(graph::shapeOf(operand.get()))) {
     if (extent == 1)
       continue;
     skipReduced();

@@ -1,10 +1,12 @@
 #include "dialects/Kernel/Analysis/Space.h"
+#include "dialects/Graph/IR/Shapes.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::kernel;
 
-static int64_t countOf(Value v) { return cast<RankedTensorType>(v.getType()).getNumElements(); }
+int64_t kernel::countOf(Value tensor) { return graph::typeOf(tensor).getNumElements(); }
+
 
 int64_t Space::points() const {
   int64_t count = 1;
@@ -22,7 +24,7 @@ int64_t Space::rows() const {
 
 SmallVector<Run> Space::runsOf(ReductionOpInterface reduction) {
   SmallVector<Run> runs;
-  for (auto [dim, extent] : llvm::enumerate(cast<RankedTensorType>(reduction->getOperand(0).getType()).getShape())) {
+  for (auto [dim, extent] : llvm::enumerate(graph::shapeOf(reduction->getOperand(0)))) {
     bool reduced = llvm::is_contained(reduction.getAxes(), int64_t(dim));
     if (extent == 1)
       continue;

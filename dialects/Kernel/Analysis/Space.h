@@ -35,6 +35,9 @@ struct Space {
   static std::optional<Space> of(DispatchOp dispatch);
 };
 
+/// Returns how many elements a tensor has.
+int64_t countOf(mlir::Value tensor);
+
 /// Returns whether the op combines several elements into one. (A reduction along dimensions of one index is a copy.)
 bool combinesElements(mlir::Operation *op);
 

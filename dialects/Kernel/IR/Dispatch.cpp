@@ -1,7 +1,7 @@
 //===- Dispatch.cpp - what one launch computes: verifiers and questions ---------------------===//
 #include "dialects/Graph/IR/Storage.h"
-#include "dialects/Kernel/Analysis/Dims.h"
 #include "dialects/Kernel/Analysis/Form.h"
+#include "dialects/Kernel/Analysis/LoopsFit.h"
 #include "dialects/Kernel/Analysis/Reuse.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Support/Diagnostics.h"

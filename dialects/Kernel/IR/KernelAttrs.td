@@ -92,8 +92,8 @@ def Kernel_LoopsAttr : AttrDef<Kernel_Dialect, "Loops"> {
   let mnemonic = "loops";
   let summary = "in which order loops go through the space of a dispatch, and how threads share them";
   let description = [{
-    An example is `#kernel.loops<columns 32x3136x64 order = [0 to 1, 2 by 64] parallel = 0>`, a sum of each of 64 channels. mpc-plan-loops decides it once, and emission makes these loops
-    and no others.
+    An example is `#kernel.loops<columns 32x3136x64 order = [0 to 1 by 512, 2 by 32]>`, a sum of each of 64 channels on the host. mpc-plan-loops decides it once, and emission makes these loops
+    and no others. Which loops a walk may have on a target is in dialects/Kernel/Analysis/LoopRules.h; the verifier of kernel.dispatch holds them against it.
 
     The walk says which results there are and which loop is innermost:
 

@@ -1,5 +1,4 @@
 //===- Loops.cpp - #kernel.loops: its text and what it must be ---------------------===//
-#include "dialects/Kernel/Analysis/Dims.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "mlir/IR/Builders.h"
@@ -7,11 +6,12 @@
 #include "llvm/Support/InterleavedRange.h"
 
 using namespace mlir;
+using namespace mpc;
 using namespace mpc::kernel;
 
 //===-- Text -------------------------------------------------------------------------------===//
 
-// The text of loops is, for example, columns 32x3136x64 order = [0 to 1, 2] vector = 4 threads = 128x2.
+// An example is #kernel.loops<columns 32x3136x64 order = [0 to 1, 2] vector = 4 threads = 128x2>.
 
 static void print(AsmPrinter &printer, const Loop &loop) {
   printer << loop.first;
@@ -100,6 +100,8 @@ Attribute LoopsAttr::parse(AsmParser &parser, Type) {
 
 //===-- What the attribute must be ---------------------------------------------------------===//
 
+// Here is what the attribute alone can say. Analysis/LoopsFit.cpp holds it against the dispatch and the target.
+
 LogicalResult LoopsAttr::verify(function_ref<InFlightDiagnostic()> emitError, Walk walk, ArrayRef<int64_t> extents,
                                 ArrayRef<Loop> order, int64_t parallel, int64_t vector, ArrayRef<int64_t> threads,
                                 bool unroll, ArrayRef<int64_t> cuts) {
@@ -119,76 +121,17 @@ LogicalResult LoopsAttr::verify(function_ref<InFlightDiagnostic()> emitError, Wa
     return emitError() << parallel << " of " << order.size() << " loops are parallel";
   if (vector < 1)
     return emitError() << "an iteration computes at least one point, not " << vector;
-  if (!threads.empty() &&
-      (threads.size() != 2 || threads[0] < 1 || threads[1] < 1 || !isBlockSize(llvm::product_of(threads))))
-    return emitError() << "a block has rows of threads, in all " << blockSizes();
-  bool isTiled = walk == Walk::Tiles || walk == Walk::Copies;
-  if (isTiled && (order.size() < 2 || !order.back().tile || !order[order.size() - 2].tile))
-    return emitError() << stringifyWalk(walk) << " are made of the tiles of the two innermost loops";
-  if (unroll && (walk != Walk::Rows || threads.empty()))
-    return emitError() << "only the threads that share a row unroll their pieces of it";
-  if (!cuts.empty() && (walk != Walk::Points || order.empty() || order.back().count != 1))
-    return emitError() << "only the innermost loop over points is cut, where it walks one dimension";
+  if (!threads.empty()) {
+    bool areFew = llvm::all_of(threads, [](int64_t number) { return number >= 1 && number <= mostBlockThreads; });
+    if (threads.size() != 2 || !areFew || !isBlockSize(threads[0] * threads[1]))
+      return emitError() << "a block has rows of threads, in all " << blockSizes();
+  }
+  if (!cuts.empty() && (order.empty() || order.back().count != 1))
+    return emitError() << "only an innermost loop over one dimension is cut";
   for (int64_t low = 0; int64_t cut : cuts) {
     if (cut <= low || cut >= extents[order.back().first])
       return emitError() << "the innermost loop is cut at ascending places inside of it, not at " << cut;
     low = cut;
   }
   return success();
-}
-
-/// Verifies that loops over kept and reduced dimensions come in the order that a walk is made of.
-static LogicalResult verifyOrder(DispatchOp dispatch, LoopsAttr loops, ArrayRef<Dim> dims) {
-  SmallVector<bool> reduced; // for each loop
-  for (const Loop &loop : loops.getOrder()) {
-    reduced.push_back(dims[loop.first].reduced);
-    for (const Dim &dim : dims.slice(loop.first, loop.count))
-      if (dim.reduced != reduced.back())
-        return dispatch.emitOpError("loops: a loop walks kept and reduced dimensions");
-  }
-  bool innermostIsKept = loops.getWalk() == Walk::Columns;
-  if (innermostIsKept && (reduced.empty() || reduced.pop_back_val()))
-    return dispatch.emitOpError("loops: a walk over columns ends with a kept dimension");
-  if (!llvm::is_sorted(reduced))
-    return dispatch.emitOpError("loops: a loop over a kept dimension is inside of one over a reduced dimension");
-  if (llvm::count(reduced, false) < loops.getParallel())
-    return dispatch.emitOpError("loops: a loop over a reduced dimension is parallel");
-  return success();
-}
-
-/// Whether a walk goes through dispatches of a form. Scatters have loops of their own.
-static bool walks(Walk walk, Form form) {
-  switch (walk) {
-  case Walk::Points:
-  case Walk::Tiles:
-    return form == Form::Pointwise;
-  case Walk::Copies:
-    return form == Form::TransposedCopy;
-  case Walk::Rows:
-  case Walk::Columns:
-    return form == Form::Reduction || form == Form::Row;
-  }
-  llvm_unreachable("every walk is for some form");
-}
-
-LogicalResult mpc::kernel::verifyLoops(DispatchOp dispatch, const GpuArch *gpu) {
-  LoopsAttr loops = dispatch.getLoopsAttr();
-  if (!loops)
-    return success();
-  if (dispatch.isBatch())
-    return dispatch.emitOpError("is a batch, whose members have loops, and has loops of its own");
-  if (loops.getThreads().empty() != !gpu)
-    return dispatch.emitOpError("loops: ")
-           << (loops.getThreads().empty() ? "a kernel of a GPU has threads" : "a kernel of the host has no threads");
-  if (dispatch.isContraction()) // these are the loops behind the call, which emission verifies
-    return success();
-  if (!walks(loops.getWalk(), dispatch.getForm()))
-    return dispatch.emitOpError("loops: ")
-           << stringifyWalk(loops.getWalk()) << " do not go through a dispatch of the form "
-           << stringifyForm(dispatch.getForm());
-  SmallVector<Dim> dims = *dimsOf(dispatch); // every other form has a space
-  auto extents = llvm::map_range(dims, [](Dim dim) { return dim.extent; });
-  if (!llvm::equal(loops.getExtents(), extents))
-    return dispatch.emitOpError("loops: the dimensions of its space are ") << llvm::interleaved(extents, "x");
-  return verifyOrder(dispatch, loops, dims);
 }

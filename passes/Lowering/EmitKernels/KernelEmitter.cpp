@@ -1,10 +1,9 @@
 //===- KernelEmitter.cpp - emits each distinct dispatch once -------------------===//
 #include "passes/Lowering/EmitKernels/KernelEmitter.h"
-#include "dialects/Kernel/Analysis/HostCall.h"
+#include "dialects/Kernel/Analysis/LoopsBehind.h"
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
 #include "passes/Lowering/KernelToHost/KernelToHost.h"
-#include "passes/Lowering/LoopPlan/LoopsBehind.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -29,7 +28,7 @@ ModuleOp KernelEmitter::nextModule() {
 /// Emits the loops behind a host library's call.
 static FailureOr<kernel::LaunchAttr> emitLoopsBehind(const kernel::HostCall &call, kernel::DispatchOp dispatch,
                                                      ModuleOp module, StringRef symbol) {
-  FailureOr<LoopsBehind> loops = LoopsBehind::of(call, dispatch);
+  FailureOr<kernel::LoopsBehind> loops = kernel::LoopsBehind::of(call, dispatch);
   if (failed(loops))
     return failure();
   loops->dispatch.setLoopsAttr(dispatch.getLoopsAttr());

@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/LoopsFit.h"
 #include "passes/Lowering/KernelToGpu/GpuNestEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/Support/MathExtras.h"
@@ -95,14 +96,10 @@ Blocks GpuNestEmitter::pointwise() {
   return {llvm::divideCeilSigned(count, threads), threads};
 }
 
-/// The pitch of the rows of a transpose's tiles in shared memory: with one more element, walking a tile in either
-/// direction never meets a bank twice, whatever the size of elements.
-static constexpr int64_t pitchOf(int64_t side) { return side + 1; }
-
 Blocks GpuNestEmitter::tiles() {
   ArrayRef<LoopVar> others = ArrayRef(plan.kept).drop_back(2);
   const LoopVar &across = plan.kept[others.size()], &inner = plan.kept.back();
-  int64_t side = inner.tile, pitch = pitchOf(side), acrossTiles = across.blocks(), innerTiles = inner.blocks();
+  int64_t side = inner.tile, pitch = kernel::tilePitch(side), acrossTiles = across.blocks(), innerTiles = inner.blocks();
   Value tid = t.thread(), lane = t.rem(tid, side), line = t.div(tid, side), tile = t.block();
   Value innerLow = e.mul(t.rem(tile, innerTiles), side);
   tile = t.div(tile, innerTiles);

@@ -42,7 +42,7 @@ FailureOr<kernel::LaunchAttr> mpc::emitGpuKernel(kernel::DispatchOp dispatch, Mo
       return emitErrorWithHint(dispatch.getLoc(),
                                "a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits",
                                "use a smaller batch");
-  FailureOr<Plan> plan = readPlan(dispatch, kernel::gpuOf(module));
+  FailureOr<Plan> plan = readPlan(dispatch);
   if (failed(plan))
     return failure();
   Block &body = dispatch.getBody().front();

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/Form.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
 #include "passes/Lowering/KernelToGpu/ThreadEmitter.h"
@@ -22,11 +23,7 @@ using namespace mpc;
 
 static constexpr int64_t side = gpuBlocks.copyTile, groupBytes = gpuBlocks.vectorBytes;
 
-/// The op that transposes a result; null where the result is stored as it is.
-static graph::TransposeOp transposeOf(Value yielded) {
-  Operation *op = yielded.getDefiningOp();
-  return graph::transposesMatrices(op) ? cast<graph::TransposeOp>(op) : graph::TransposeOp();
-}
+static graph::TransposeOp transposeOf(Value yielded) { return kernel::TransposedCopy::transposeOf(yielded); }
 
 static int64_t bytesOf(Value v) { return ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8; }
 
@@ -69,8 +66,7 @@ static int64_t piecesOf(int64_t extent, int64_t most) {
 TransposedCopyEmitter::TransposedCopyEmitter(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
                                              ElementEmitter &e)
     : yielded(dispatch.yielded()), results(results), e(e), t{e} {
-  graph::TransposeOp op = transposeOf(yielded[0]);
-  shape = graph::shapeOf(op ? op.getX() : yielded[0]);
+  shape = kernel::TransposedCopy::of(dispatch)->shape;
   batch = plan.kept[0].extent, rows = plan.kept[1].extent, columns = plan.kept[2].extent;
   rowTiles = plan.kept[1].blocks(), columnTiles = plan.kept[2].blocks(), threads = plan.threads();
   wide = 1;

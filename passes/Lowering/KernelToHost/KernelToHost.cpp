@@ -33,7 +33,7 @@ static double estimate(LLVM::LLVMFuncOp function, double iterations) {
 }
 
 FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
-  FailureOr<Plan> plan = readPlan(dispatch, /*gpu=*/nullptr);
+  FailureOr<Plan> plan = readPlan(dispatch);
   if (failed(plan))
     return failure();
   MLIRContext *context = dispatch.getContext();

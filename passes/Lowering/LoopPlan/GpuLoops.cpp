@@ -55,7 +55,7 @@ static void divideColumns(Plan &plan, const GpuArch &arch, int64_t pieceBytes) {
           width = warpThreads;
   while (width > 1 && width / 2 >= pieces)
     width /= 2;
-  while (width * pieceBytes > gpuBlocks.sectorBytes &&
+  while (width > 1 && width * pieceBytes > gpuBlocks.sectorBytes &&
          llvm::divideCeilSigned(pieces, width) * outer < gpuBlocks.columnBlocks * arch.multiprocessors)
     width /= 2;
   int64_t groups = blockThreads / width;

@@ -64,7 +64,8 @@ void mpc::divideForHost(Plan &plan, int64_t period) {
     return dividePoints(plan, period);
   case Walk::Tiles:
     plan.parallel = int64_t(plan.kept.size()) - 2;
-    plan.kept[plan.parallel].tile = plan.kept.back().tile = hostBlocks.tile;
+    for (LoopVar *loop : {&plan.kept[plan.parallel], &plan.kept.back()})
+      loop->tile = std::min(hostBlocks.tile, loop->extent);
     return;
   case Walk::Rows:
     plan.parallel = parallelLoops(plan.kept);

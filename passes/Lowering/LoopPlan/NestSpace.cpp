@@ -10,14 +10,8 @@ NestSpace::NestSpace(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buf
     : plan(plan), results(results), e(e), yielded(dispatch.yielded()) {
   for (const kernel::Dim &f : plan.factors)
     e.addSymbol(f.extent);
-  int64_t stride = 1, keptStride = 1;
-  for (SymbolId i = plan.factors.size(); i-- > 0; stride *= plan.factors[i].extent) {
-    space = space + Index::symbol(i, stride);
-    if (!plan.factors[i].reduced) {
-      keptSpace = keptSpace + Index::symbol(i, keptStride);
-      keptStride *= plan.factors[i].extent;
-    }
-  }
+  kernel::SpaceNumbers numbers(plan.factors);
+  space = numbers.point, keptSpace = numbers.row;
 }
 
 IndexVector NestSpace::indexOf(Value tensor, const Index &linear) {

@@ -1,7 +1,6 @@
 //===- Plan.cpp - what a dispatch computes, and the loops that it has ------------===//
 #include "passes/Lowering/LoopPlan/Plan.h"
 #include "dialects/Graph/IR/Shapes.h"
-#include "dialects/Kernel/Target/Blocks.h"
 #include "dialects/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -88,51 +87,7 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch) {
 
 //===-- The loops that it has --------------------------------------------------------------===//
 
-/// Says what the emitters of the host cannot make of the loops, or nothing.
-static StringRef unfitForHost(const Plan &plan) {
-  if (plan.walk == Walk::Copies)
-    return "values and their transposes in one walk are for GPUs";
-  // Neighbours that are computed together are no loop, so the loop around theirs is innermost.
-  bool together = plan.walk == Walk::Points && plan.vector > 1 && !plan.kept.empty();
-  ArrayRef<LoopVar> kept = ArrayRef(plan.kept).drop_back(together);
-  if (plan.walk != Walk::Tiles)
-    for (const LoopVar &loop : plan.walk == Walk::Rows || kept.empty() ? kept : kept.drop_back())
-      if (loop.tile)
-        return "only the innermost kept loop has tiles";
-  for (const LoopVar &loop : plan.reduced)
-    if (loop.tile && !(plan.walk == Walk::Columns && &loop == plan.reduced.begin()))
-      return "only the outermost reduced loop of columns has tiles";
-  if (plan.vector > 1 && (!together || plan.kept.back().extent != plan.vector || plan.kept.back().factors.size() != 1 ||
-                          plan.kept.back().tile))
-    return "neighbours are all iterations of a loop over one dimension";
-  int64_t innermost = plan.walk == Walk::Points ? !kept.empty() : plan.walk == Walk::Tiles ? 2 : 0;
-  return plan.parallel > int64_t(kept.size()) - innermost ? "the innermost loops are not shared" : "";
-}
-
-/// The same for GPUs.
-static StringRef unfitForGpu(Plan &plan) {
-  bool isTiled = plan.walk == Walk::Tiles || plan.walk == Walk::Copies;
-  int64_t side = plan.walk == Walk::Copies ? gpuBlocks.copyTile : plan.threadColumns;
-  for (auto [i, loop] : llvm::enumerate(llvm::concat<LoopVar>(plan.kept, plan.reduced)))
-    if (loop.tile != (isTiled && i + 2 >= plan.kept.size() ? side : 0))
-      return "tiles are squares of as many elements as a row of threads has, and those of copies have 64";
-  if (plan.parallel != int64_t(plan.kept.size()) - (isTiled ? 2 : plan.walk == Walk::Columns ? 1 : 0))
-    return "all kept loops are parallel";
-  LoopVar *neighbours = plan.neighbourLoop();
-  if (plan.vector > 1 && (!neighbours || neighbours->extent % plan.vector != 0))
-    return "the innermost loop has no such neighbours";
-  if (plan.walk == Walk::Rows &&
-      (plan.threadColumns % warpThreads != 0 || (plan.threadRows > 1 && plan.threadColumns != warpThreads)))
-    return "a row belongs to a warp or to a block";
-  if (plan.walk == Walk::Columns && (plan.threadColumns > warpThreads || !llvm::isPowerOf2_64(plan.threadColumns)))
-    return "the threads of a row of columns are a power of two, at most a warp";
-  if (plan.unroll &&
-      (plan.reduced.size() != 1 || (plan.reduced.front().factors.size() != 1 && neighbours != &plan.reduced.front())))
-    return "only a single loop over the row is unrolled";
-  return !plan.cuts.empty() ? "cuts are for the host" : "";
-}
-
-FailureOr<Plan> mpc::readPlan(kernel::DispatchOp dispatch, const GpuArch *gpu) {
+FailureOr<Plan> mpc::readPlan(kernel::DispatchOp dispatch) {
   FailureOr<Plan> plan = planDispatch(dispatch);
   if (failed(plan) || !plan->walksSpace())
     return plan;
@@ -140,8 +95,6 @@ FailureOr<Plan> mpc::readPlan(kernel::DispatchOp dispatch, const GpuArch *gpu) {
   if (!loops)
     return emitErrorWithHint(dispatch.getLoc(), "dispatch '" + dispatch.getName() + "' has no loops",
                              "run mpc-plan-loops first");
-  if (failed(kernel::verifyLoops(dispatch, gpu)))
-    return failure();
   plan->walk = loops.getWalk();
   plan->kept.clear(), plan->reduced.clear();
   for (const kernel::Loop &loop : loops.getOrder()) {
@@ -154,15 +107,11 @@ FailureOr<Plan> mpc::readPlan(kernel::DispatchOp dispatch, const GpuArch *gpu) {
   }
   plan->parallel = loops.getParallel();
   plan->vector = loops.getVector();
-  if (gpu) {
+  if (!loops.getThreads().empty()) {
     plan->threadRows = loops.getThreads()[0];
     plan->threadColumns = loops.getThreads()[1];
   }
   plan->unroll = loops.getUnroll();
   plan->cuts.assign(loops.getCuts().begin(), loops.getCuts().end());
-  if (StringRef unfit = gpu ? unfitForGpu(*plan) : unfitForHost(*plan); !unfit.empty())
-    return emitErrorWithHint(dispatch.getLoc(),
-                             "dispatch '" + dispatch.getName() + "' has loops that the target cannot make: " + unfit,
-                             "run mpc-plan-loops again");
   return plan;
 }

@@ -54,9 +54,9 @@ struct Plan {
 /// Fails with a located error when an op cannot be in a loop dispatch, or where the dispatch has no space.
 mlir::FailureOr<Plan> planDispatch(kernel::DispatchOp dispatch);
 
-/// Does the same, and takes the loops from the dispatch's `loops`. Fails, with a diagnostic, where a dispatch that has
-/// a space has none, or where they are not loops that the target can make.
-mlir::FailureOr<Plan> readPlan(kernel::DispatchOp dispatch, const GpuArch *gpu);
+/// Does the same, and takes the loops from the dispatch's `loops`, which the verifier has found to fit
+/// (dialects/Kernel/Analysis/LoopsFit.h). Fails with a located error where a dispatch that has a space has none.
+mlir::FailureOr<Plan> readPlan(kernel::DispatchOp dispatch);
 
 /// Chooses the loops of a loop dispatch for a target (null for the host): `#kernel.loops`, or null where the dispatch
 /// is a scatter or computes nothing. Fails where planDispatch does, and where the form is not one of the target.

@@ -1,6 +1,6 @@
 //===- PlanLoops.cpp - mpc-plan-loops -----------------------------------------------===//
+#include "dialects/Kernel/Analysis/LoopsBehind.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
-#include "passes/Lowering/LoopPlan/LoopsBehind.h"
 #include "passes/Lowering/LoopPlan/Passes.h"
 #include "passes/Lowering/LoopPlan/Plan.h"
 
@@ -25,7 +25,7 @@ static FailureOr<kernel::LoopsAttr> loopsOf(kernel::DispatchOp dispatch, const G
     return failure();
   if (!call->hasLoops())
     return kernel::LoopsAttr();
-  FailureOr<LoopsBehind> behind = LoopsBehind::of(*call, dispatch);
+  FailureOr<kernel::LoopsBehind> behind = kernel::LoopsBehind::of(*call, dispatch);
   if (failed(behind))
     return failure();
   return chooseLoops(behind->dispatch, gpu);

@@ -10,14 +10,3 @@ func.func @columns(%x: tensor<512x64xf32>) -> tensor<64xf32> {
   }
   return %0 : tensor<64xf32>
 }
-
-// Loops behind a call that has none any more are gone.
-// CHECK: kernel.dispatch contraction "call"(%{{.*}}, %{{.*}}) :
-func.func @call(%x: tensor<256x16xf32>, %w: tensor<16x64xf32>) -> tensor<256x64xf32> {
-  %0 = kernel.dispatch contraction "call" (%x, %w) {loops = #kernel.loops<columns 256x64 order = [0, 1 by 32]>} : (tensor<256x16xf32>, tensor<16x64xf32>) -> tensor<256x64xf32> {
-  ^bb0(%a: tensor<256x16xf32>, %b: tensor<16x64xf32>):
-    %1 = graph.matmul %a, %b : (tensor<256x16xf32>, tensor<16x64xf32>) -> tensor<256x64xf32>
-    kernel.yield %1 : tensor<256x64xf32>
-  }
-  return %0 : tensor<256x64xf32>
-}

@@ -1,18 +1,18 @@
-//===- LoopsBehind.h - what follows a host library's call -----------------------===//
-#ifndef MPC_LOWERING_LOOPPLAN_LOOPSBEHIND_H
-#define MPC_LOWERING_LOOPPLAN_LOOPSBEHIND_H
+//===- LoopsBehind.h - what follows a host library's call ------------------------===//
+#ifndef MPC_KERNEL_ANALYSIS_LOOPSBEHIND_H
+#define MPC_KERNEL_ANALYSIS_LOOPSBEHIND_H
 #include "dialects/Kernel/Analysis/HostCall.h"
 
-namespace mpc {
+namespace mpc::kernel {
 
 /// The loop dispatch that reads the result of a host library's call and computes all other results of the call's
 /// dispatch. It is in no module.
 struct LoopsBehind {
   /// The call, which is that of `contraction`, has loops. Fails with a located error where no one loop nest computes
   /// what follows it.
-  static mlir::FailureOr<LoopsBehind> of(const kernel::HostCall &call, kernel::DispatchOp contraction);
+  static mlir::FailureOr<LoopsBehind> of(const HostCall &call, DispatchOp contraction);
 
-  kernel::DispatchOp dispatch;
+  DispatchOp dispatch;
   llvm::SmallVector<int64_t>
       args; ///< the positions of its inputs and then results among the inputs and then results of the call's dispatch
 
@@ -20,5 +20,5 @@ private:
   std::unique_ptr<mlir::Block> holder; ///< what the dispatch reads comes from outside of it
 };
 
-} // namespace mpc
+} // namespace mpc::kernel
 #endif

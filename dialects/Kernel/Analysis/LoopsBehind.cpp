@@ -1,12 +1,13 @@
-#include "passes/Lowering/LoopPlan/LoopsBehind.h"
+#include "dialects/Kernel/Analysis/LoopsBehind.h"
 #include "dialects/Kernel/Analysis/Form.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace mpc;
+using namespace mpc::kernel;
 
-FailureOr<LoopsBehind> LoopsBehind::of(const kernel::HostCall &call, kernel::DispatchOp contraction) {
+FailureOr<LoopsBehind> LoopsBehind::of(const HostCall &call, DispatchOp contraction) {
   Block &body = contraction.getBody().front();
   int64_t inputs = contraction.getInputs().size();
   SmallVector<Operation *> ops;
@@ -39,15 +40,15 @@ FailureOr<LoopsBehind> LoopsBehind::of(const kernel::HostCall &call, kernel::Dis
   llvm::append_range(behind.args, results);
   OpBuilder b(contraction.getContext());
   b.setInsertionPointToStart(behind.holder.get());
-  FailureOr<kernel::DispatchOp> loops =
-      kernel::createLoops(b, contraction.getLoc(), contraction.getName(), behind.holder->getArguments(),
-                          [&](OpBuilder &inside, ValueRange arguments) {
-                            IRMapping inLoops;
-                            inLoops.map(reads.getArrayRef(), arguments);
-                            for (Operation *op : ops)
-                              inside.clone(*op, inLoops);
-                            return llvm::map_to_vector(computed, [&](Value v) { return inLoops.lookup(v); });
-                          });
+  FailureOr<DispatchOp> loops =
+      createLoops(b, contraction.getLoc(), contraction.getName(), behind.holder->getArguments(),
+                  [&](OpBuilder &inside, ValueRange arguments) {
+                    IRMapping inLoops;
+                    inLoops.map(reads.getArrayRef(), arguments);
+                    for (Operation *op : ops)
+                      inside.clone(*op, inLoops);
+                    return llvm::map_to_vector(computed, [&](Value v) { return inLoops.lookup(v); });
+                  });
   if (failed(loops))
     return failure();
   behind.dispatch = *loops;

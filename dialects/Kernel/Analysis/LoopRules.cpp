@@ -1,0 +1,46 @@
+#include "dialects/Kernel/Analysis/LoopRules.h"
+
+using namespace mpc;
+using namespace mpc::kernel;
+using Tiling = LoopRules::Tiling;
+using Neighbours = LoopRules::Neighbours;
+using Threads = LoopRules::Threads;
+
+std::optional<LoopRules> kernel::rulesOf(Walk walk, bool onGpu) {
+  switch (walk) {
+  case Walk::Points:
+    return onGpu ? LoopRules{.allShared = true, .neighbours = Neighbours::Divisor}
+                 : LoopRules{.tiling = Tiling::Innermost, .inside = 1, .neighbours = Neighbours::Whole, .cuts = true};
+  case Walk::Tiles:
+    return LoopRules{.tiling = onGpu ? Tiling::Squares : Tiling::Pair, .inside = 2, .allShared = true};
+  case Walk::Copies:
+    return onGpu ? std::optional(LoopRules{.tiling = Tiling::Matrices, .inside = 2, .allShared = true}) : std::nullopt;
+  case Walk::Rows:
+    return onGpu ? LoopRules{.allShared = true,
+                             .neighbours = Neighbours::Divisor,
+                             .threads = Threads::Warps,
+                             .unroll = true}
+                 : LoopRules{};
+  case Walk::Columns:
+    return onGpu ? LoopRules{.inside = 1,
+                             .allShared = true,
+                             .neighbours = Neighbours::Divisor,
+                             .threads = Threads::Powers}
+                 : LoopRules{.tiling = Tiling::Sums, .inside = 1};
+  }
+  llvm_unreachable("every walk has rules");
+}
+
+bool kernel::walks(Walk walk, Form form) {
+  switch (walk) {
+  case Walk::Points:
+  case Walk::Tiles:
+    return form == Form::Pointwise;
+  case Walk::Copies:
+    return form == Form::TransposedCopy;
+  case Walk::Rows:
+  case Walk::Columns:
+    return form == Form::Reduction || form == Form::Row;
+  }
+  llvm_unreachable("every walk is for some form");
+}

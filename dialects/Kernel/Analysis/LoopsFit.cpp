@@ -1,0 +1,255 @@
+#include "dialects/Kernel/Analysis/LoopsFit.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/Dims.h"
+#include "dialects/Kernel/Analysis/LoopRules.h"
+#include "dialects/Kernel/Analysis/LoopsBehind.h"
+#include "dialects/Kernel/Target/Blocks.h"
+#include "llvm/Support/InterleavedRange.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::kernel;
+using Tiling = LoopRules::Tiling;
+using Neighbours = LoopRules::Neighbours;
+using Threads = LoopRules::Threads;
+
+namespace {
+
+class LoopsFit {
+public:
+  using EmitError = llvm::function_ref<InFlightDiagnostic()>;
+  /// `dispatch` has the space that the loops walk.
+  LoopsFit(DispatchOp dispatch, LoopsAttr loops, const GpuArch *gpu, EmitError emitError)
+      : dispatch(dispatch), loops(loops), order(loops.getOrder()), walk(loops.getWalk()), gpu(gpu),
+        emitError(emitError) {}
+
+  LogicalResult verify();
+
+private:
+  LogicalResult verifySpace();
+  LogicalResult verifyOrder();
+  LogicalResult verifyTiles();
+  LogicalResult verifyShared();
+  LogicalResult verifyNeighbours();
+  LogicalResult verifyThreads();
+  LogicalResult verifySharedMemory();
+  LogicalResult verifyUnrolled();
+
+  int64_t extentOf(const Loop &loop) const {
+    return llvm::product_of(loops.getExtents().slice(loop.first, loop.count));
+  }
+  bool isReduced(const Loop &loop) const { return dims[loop.first].reduced; }
+  /// The number of loops over kept dimensions.
+  int64_t numKept() const {
+    return llvm::count_if(order, [&](const Loop &loop) { return !isReduced(loop); });
+  }
+  /// Whether the innermost loop ends with the innermost dimension, so that neighbouring iterations read and write
+  /// neighbouring elements.
+  bool hasNeighbours() const { return !order.empty() && order.back().last() + 1 == int64_t(dims.size()); }
+  /// Whether the iterations of the innermost loop are computed together, so that the loop around it is innermost.
+  bool together() const { return loops.getVector() > 1 && rules.neighbours == Neighbours::Whole; }
+  StringRef walkName() const { return stringifyWalk(walk); }
+
+  DispatchOp dispatch;
+  LoopsAttr loops;
+  ArrayRef<Loop> order;
+  Walk walk;
+  const GpuArch *gpu;
+  EmitError emitError;
+  SmallVector<Dim> dims;
+  LoopRules rules;
+};
+
+} // namespace
+
+/// The loops belong to this form, target and space.
+LogicalResult LoopsFit::verifySpace() {
+  if (dispatch.computesNothing())
+    return emitError() << "all results are empty, and no loops compute them";
+  if (loops.getThreads().empty() != !gpu)
+    return emitError() << (gpu ? "a kernel of a GPU has threads" : "a kernel of the host has no threads");
+  if (!walks(walk, dispatch.getForm()))
+    return emitError() << walkName() << " do not go through a dispatch of the form "
+                       << stringifyForm(dispatch.getForm());
+  std::optional<LoopRules> found = rulesOf(walk, gpu);
+  if (!found)
+    return emitError() << walkName() << " are for GPUs";
+  rules = *found;
+  dims = *dimsOf(dispatch); // every form that is walked has a space
+  auto extents = llvm::map_range(dims, [](Dim dim) { return dim.extent; });
+  if (!llvm::equal(loops.getExtents(), extents))
+    return emitError() << "the dimensions of its space are " << llvm::interleaved(extents, "x");
+  // A thread's number passes the last one by less than the threads of a block.
+  int64_t points = llvm::product_of(extents);
+  if (gpu && points > INT32_MAX - llvm::product_of(loops.getThreads()))
+    return emitError() << "its space has " << points << " points, and the threads of a GPU count in 32 bits";
+  return success();
+}
+
+/// Loops over kept and reduced dimensions come in the order that the walk is made of.
+LogicalResult LoopsFit::verifyOrder() {
+  for (const Loop &loop : order)
+    for (const Dim &dim : ArrayRef(dims).slice(loop.first, loop.count))
+      if (dim.reduced != isReduced(loop))
+        return emitError() << "a loop walks both kept and reduced dimensions";
+  ArrayRef<Loop> outer = order;
+  if (walk == Walk::Columns) {
+    if (order.empty() || isReduced(order.back()))
+      return emitError() << "a walk over columns ends with a kept dimension";
+    outer = outer.drop_back();
+  }
+  if (!llvm::is_sorted(llvm::map_range(outer, [&](const Loop &loop) { return isReduced(loop); })))
+    return emitError() << "a loop over a kept dimension is inside of one over a reduced dimension";
+  return success();
+}
+
+LogicalResult LoopsFit::verifyTiles() {
+  SmallVector<const Loop *> mayHave;
+  StringRef which;
+  switch (rules.tiling) {
+  case Tiling::None:
+    which = "none of the loops";
+    break;
+  case Tiling::Innermost:
+    which = "only the innermost loop";
+    if (size_t inner = together(); order.size() > inner)
+      mayHave = {&order[order.size() - 1 - inner]};
+    break;
+  case Tiling::Sums:
+    which = "only the innermost loop and the outermost reduced one";
+    mayHave = {&order.back(), llvm::find_if(order, [&](const Loop &loop) { return isReduced(loop); })};
+    if (int64_t block = order.back().tile ? order.back().tile : extentOf(order.back()); block > hostBlocks.columns)
+      return emitError() << "a block has sums of at most " << hostBlocks.columns << " columns, not of " << block;
+    break;
+  case Tiling::Pair:
+  case Tiling::Squares:
+    if (order.size() < 2 || !order.back().tile || !order[order.size() - 2].tile)
+      return emitError() << "tiles are made of the tiles of the two innermost loops";
+    which = "only the two innermost loops";
+    mayHave = {&order.back(), &order[order.size() - 2]};
+    break;
+  case Tiling::Matrices: {
+    constexpr int64_t side = gpuBlocks.copyTile;
+    const Loop wanted[] = {{.first = 0}, {.first = 1, .tile = side}, {.first = 2, .tile = side}};
+    if (order != ArrayRef(wanted))
+      return emitError() << "the loops of copies are [0, 1 by " << side << ", 2 by " << side << ']';
+    return success();
+  }
+  }
+  for (const Loop &loop : order) {
+    if (loop.tile && !llvm::is_contained(mayHave, &loop))
+      return emitError() << which << " of a walk over " << walkName() << " may have tiles on this target";
+    if (!gpu && loop.tile > extentOf(loop))
+      return emitError() << "a tile of " << loop.tile << " iterations is larger than its loop, which has "
+                         << extentOf(loop);
+    if (loop.tile && rules.tiling == Tiling::Squares && loop.tile != loops.getThreads()[1])
+      return emitError() << "tiles are squares of as many elements as a row of threads has";
+  }
+  return success();
+}
+
+LogicalResult LoopsFit::verifyShared() {
+  int64_t most = std::max<int64_t>(0, numKept() - int64_t(together()) - rules.inside);
+  if (loops.getParallel() > most || (rules.allShared && loops.getParallel() < most))
+    return emitError() << (rules.allShared ? "exactly " : "at most ") << most
+                       << " of the outermost loops of a walk over " << walkName()
+                       << " are parallel on this target, not " << loops.getParallel();
+  return success();
+}
+
+LogicalResult LoopsFit::verifyNeighbours() {
+  int64_t vector = loops.getVector(), most = std::max(gpuBlocks.neighbours, periodOf(dispatch));
+  if (vector == 1)
+    return success();
+  if (rules.neighbours == Neighbours::One)
+    return emitError() << "an iteration of a walk over " << walkName() << " computes one point on this target";
+  if (rules.neighbours == Neighbours::Whole &&
+      (!hasNeighbours() || order.back().count != 1 || extentOf(order.back()) != vector))
+    return emitError() << "neighbours are all iterations of a loop over the innermost dimension";
+  if (rules.neighbours == Neighbours::Divisor && (!hasNeighbours() || extentOf(order.back()) % vector != 0))
+    return emitError() << "neighbours divide an innermost loop that ends with the innermost dimension";
+  if (vector > most)
+    return emitError() << "at most " << most << " neighbours are computed together, not " << vector;
+  return success();
+}
+
+LogicalResult LoopsFit::verifyThreads() {
+  int64_t rows = loops.getThreads()[0], columns = loops.getThreads()[1];
+  if (rules.threads == Threads::Warps && (columns % warpThreads != 0 || (rows > 1 && columns != warpThreads)))
+    return emitError() << "a row belongs to a warp or to a block";
+  if (rules.threads == Threads::Powers && (columns > warpThreads || !llvm::isPowerOf2_64(columns)))
+    return emitError() << "the threads of a row of columns are a power of two, at most a warp";
+  return success();
+}
+
+/// Returns how many bytes the running result of a reduction has: those of the type of its arithmetic, and eight for a
+/// mean of integers, whose sum must not wrap.
+static int64_t sumBytes(ReductionOpInterface reduction) {
+  Type type = graph::computeType(graph::elementOf(reduction->getOperand(0)));
+  return isa<IntegerType>(type) && reduction.isMean() ? 8 : llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
+/// A block's tiles of all results, or the sums that its warps exchange, have room in its shared memory. (Form.cpp sees
+/// to the tiles of copies, and the few sums of rows always have room.)
+LogicalResult LoopsFit::verifySharedMemory() {
+  int64_t bytes = 0;
+  if (rules.tiling == Tiling::Squares) {
+    int64_t side = order.back().tile;
+    for (Value v : dispatch.yielded())
+      bytes += side * tilePitch(side) * int64_t(llvm::divideCeil(graph::typeOf(v).getElementTypeBitWidth(), 8));
+  } else if (walk == Walk::Columns) {
+    int64_t threads = llvm::product_of(loops.getThreads()), warps = threads / warpThreads;
+    for (Operation &op : dispatch.getBody().front())
+      if (warps > 1 && combinesElements(&op))
+        bytes += warps * loops.getThreads()[1] * loops.getVector() * sumBytes(cast<ReductionOpInterface>(op));
+  }
+  if (bytes > gpu->sharedBytesPerBlock)
+    return emitError() << "a block takes " << bytes << " bytes of shared memory, and one of " << gpu->name << " has "
+                       << gpu->sharedBytesPerBlock;
+  return success();
+}
+
+LogicalResult LoopsFit::verifyUnrolled() {
+  if (!loops.getUnroll())
+    return success();
+  if (!rules.unroll)
+    return emitError() << "only the threads of a GPU that share a row unroll their pieces of it";
+  bool isOneLoop = int64_t(order.size()) - numKept() == 1 && (order.back().count == 1 || hasNeighbours());
+  if (!isOneLoop)
+    return emitError() << "only a single loop over the row is unrolled";
+  int64_t pieces = llvm::divideCeilSigned(extentOf(order.back()) / loops.getVector(), loops.getThreads()[1]);
+  if (pieces > gpuBlocks.pieces)
+    return emitError() << "a thread unrolls at most " << gpuBlocks.pieces << " pieces of a row, not " << pieces;
+  return success();
+}
+
+LogicalResult LoopsFit::verify() {
+  if (failed(verifySpace()) || failed(verifyOrder()) || failed(verifyTiles()) || failed(verifyShared()) ||
+      failed(verifyNeighbours()) || failed(verifyUnrolled()))
+    return failure();
+  if (!loops.getCuts().empty() && (!rules.cuts || together()))
+    return emitError() << "only loops over single points on the host are cut";
+  return gpu ? success(succeeded(verifyThreads()) && succeeded(verifySharedMemory())) : success();
+}
+
+LogicalResult kernel::verifyLoops(DispatchOp dispatch, const GpuArch *gpu) {
+  LoopsAttr loops = dispatch.getLoopsAttr();
+  if (!loops)
+    return success();
+  if (dispatch.isBatch())
+    return dispatch.emitOpError("is a batch, whose members have loops, and has loops of its own");
+  auto emitError = [&] { return dispatch.emitOpError("loops: "); };
+  if (!dispatch.isContraction())
+    return LoopsFit(dispatch, loops, gpu, emitError).verify();
+  if (gpu)
+    return emitError() << "a contraction of a GPU has none, because its schedule says how it is computed";
+  if (dispatch.getNumResults() == 1)
+    return emitError() << "a host library computes the only result of this contraction";
+  FailureOr<HostCall> call = HostCall::of(dispatch);
+  if (failed(call))
+    return failure();
+  FailureOr<LoopsBehind> behind = LoopsBehind::of(*call, dispatch);
+  if (failed(behind))
+    return failure();
+  return LoopsFit(behind->dispatch, loops, gpu, emitError).verify();
+}
