@@ -31,6 +31,10 @@ struct Enclosure {
 /// Returns the enclosures of a dispatch's results on exact inputs. Fails with a diagnostic at an op without a rule.
 llvm::FailureOr<std::vector<Enclosure>> enclose(kernel::DispatchOp dispatch, llvm::ArrayRef<HostTensor> inputs);
 
+/// Returns whether it is stated how the op's results move with its operands. The rules of arithmetic are stated by
+/// mnemonic, those of other ops follow from their loop kinds.
+bool hasRule(mlir::OperationName name);
+
 /// How a computed tensor compares with its enclosure.
 struct Comparison {
   int64_t elements = 0, different = 0; ///< `different` counts values other than the evaluator's

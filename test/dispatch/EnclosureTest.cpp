@@ -1,5 +1,6 @@
 //===- EnclosureTest.cpp - the check must notice what it is for -------------------------------===//
 #include "Enclosure.h"
+#include "StatedErrors.h"
 #include "compiler/Evaluator/Evaluator.h"
 #include "test/codegen/KernelHarness.h"
 #include <gtest/gtest.h>
@@ -40,6 +41,23 @@ HostTensor withoutInnerRounding(const Enclosed &e) {
   for (size_t i = 0; i < result.values.size(); ++i)
     result.values[i] = roundTo(result.element, e.inputs[0].values[i] * e.inputs[1].values[i] + e.inputs[2].values[i]);
   return result;
+}
+
+/// The check would compare the results of an op that is stated nowhere with bounds that are not its own.
+TEST(Enclosure, EveryOpHasARuleAndAnError) {
+  int ops = 0;
+  auto context = makeContext();
+  for (mlir::RegisteredOperationName name : context->getRegisteredOperationsByDialect("graph")) {
+    if (name.hasTrait<mlir::OpTrait::IsTerminator>())
+      continue;
+    std::string op = name.getStringRef().str();
+    EXPECT_TRUE(hasRule(name)) << "state how the results of " << op << " move with its operands: functionRule in "
+                               << "test/dispatch/Enclosure.cpp";
+    EXPECT_TRUE(statedError(name).has_value())
+        << "state the error of " << op << ": functionError in test/dispatch/StatedErrors.cpp";
+    ++ops;
+  }
+  EXPECT_GT(ops, 70);
 }
 
 TEST(Enclosure, ComputingInF32IsOutside) {

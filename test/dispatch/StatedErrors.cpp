@@ -7,59 +7,75 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 
-test::StatedError test::statedError(StringRef mnemonic) {
-  return llvm::StringSwitch<StatedError>(mnemonic)
+/// The errors of ops that compute functions of their own, by mnemonic; nullopt for one that is not stated.
+static std::optional<test::StatedError> functionError(StringRef mnemonic) {
+  using test::StatedError;
+  return llvm::StringSwitch<std::optional<StatedError>>(mnemonic)
+      // These are correctly rounded: they take an operand, negate it or tell what it is, or take one instruction.
+      .Cases({"abs", "neg", "sign", "floor", "ceil", "round", "relu", "clip", "min", "max"}, StatedError())
+      .Cases({"not", "and", "or", "xor", "compare", "select", "is_nonfinite", "is_nan"}, StatedError())
+      .Cases({"cast", "bitcast", "random", "max_pool", "max_pool_grad", "argmax"}, StatedError())
+      .Cases({"add", "sub", "mul", "div", "mod", "sqrt", "reciprocal", "prelu", "softsign"}, StatedError())
       // exp and log are mpc's own approximations (passes/Lowering/MathApprox). The other functions are computed from
       // them, or by libm.
-      .Cases({"exp", "log"}, {1})
-      .Case("rsqrt", {1.5}) // a square root and a quotient
-      .Cases({"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erf"}, {2})
-      .Cases({"tanh", "sigmoid", "softplus"}, {3})
-      .Case("pow", {1})
+      .Cases({"exp", "log"}, StatedError{1})
+      .Case("rsqrt", StatedError{1.5}) // a square root and a quotient
+      .Cases({"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erf"},
+             StatedError{2})
+      .Cases({"tanh", "sigmoid", "softplus"}, StatedError{3})
+      .Case("pow", StatedError{1})
       // Their constants (alpha, 1/(1 - ratio) of a dropout, the divisor of a mean) are rounded to f32 first.
-      .Cases({"leaky_relu", "dropout", "reduce_mean", "avg_pool", "avg_pool_grad"}, {1})
+      .Cases({"leaky_relu", "dropout", "avg_pool", "avg_pool_grad"}, StatedError{1})
       // e^x - 1 and x/6 + 1/2 lose leading digits: the error is half an ULP of 1 (of 1/2, times |x| < 4), plus the ULPs
       // of the op itself.
-      .Case("elu", {3, 2})
-      .Case("hard_sigmoid", {2, 2})
-      .Case("hard_swish", {2, 4})
+      .Case("elu", StatedError{3, 2})
+      .Case("hard_sigmoid", StatedError{2, 2})
+      .Case("hard_swish", StatedError{2, 4})
       // The argument of erfc or exp is rounded. The function's slope magnifies that by the argument's square or size,
       // which is up to 25 in [-5, 5].
-      .Case("gelu", {32})
+      .Case("gelu", StatedError{32})
       // The weights of neighbours are rounded three times each.
-      .Cases({"resize", "resize_grad"}, {4})
-      .Default({});
+      .Cases({"resize", "resize_grad"}, StatedError{4})
+      .Default(std::nullopt);
+}
+
+std::optional<test::StatedError> test::statedError(OperationName name) {
+  const auto *indexed = name.getInterface<IndexingOpInterface>();
+  if (!indexed)
+    return std::nullopt;
+  LoopKind kind = indexed->getLoopKind();
+  if (kind == LoopKind::Elementwise || kind == LoopKind::Window)
+    return functionError(name.stripDialect());
+  // The divisor of a mean is rounded to f32 first.
+  const auto *reduction = name.getInterface<ReductionOpInterface>();
+  return reduction && reduction->isMean() ? StatedError{1} : StatedError();
 }
 
 static int64_t shrinkage(Value from, Value to) {
   return typeOf(from).getNumElements() / std::max<int64_t>(1, typeOf(to).getNumElements());
 }
 
-int64_t test::accumulationLength(Operation *operation) {
-  return llvm::TypeSwitch<Operation *, int64_t>(operation)
-      .Case<ReduceSumOp, ReduceMeanOp>([](auto op) { return shrinkage(op.getX(), op.getResult()); })
-      .Case<MatMulOp>([](MatMulOp op) {
-        ArrayRef<int64_t> a = shapeOf(op.getA());
-        return op.getTransposeA() ? a[a.size() - 2] : a.back();
+std::optional<int64_t> test::accumulationLength(Operation *operation) {
+  using Length = std::optional<int64_t>;
+  return llvm::TypeSwitch<Operation *, Length>(operation)
+      .Case([](ReductionOpInterface op) {
+        return op.getCombiner() == Combiner::Add ? shrinkage(op->getOperand(0), op->getResult(0)) : 0;
       })
-      .Case<ConvOp>([](ConvOp op) { return llvm::product_of(shapeOf(op.getW()).drop_front()); })
-      .Case<ConvInputGradOp>([](ConvInputGradOp op) {
-        return shapeOf(op.getW())[0] / op.getGroups() * llvm::product_of(shapeOf(op.getW()).drop_front(2));
+      .Case([](ContractionOpInterface op) {
+        return llvm::product_of(op.getProduct().digits[unsigned(MatrixProduct::Axis::K)]);
       })
-      .Case<ConvWeightGradOp>([](ConvWeightGradOp op) {
-        // The length is the number of samples times the number of output positions.
-        int64_t channels = shapeOf(op.getDw())[0];
-        return typeOf(op.getDy()).getNumElements() / channels;
-      })
-      .Case<AvgPoolOp, AvgPoolGradOp>([](auto op) { return llvm::product_of(op.getKernel()); })
-      .Case<MaxPoolGradOp>([](MaxPoolGradOp op) { return llvm::product_of(op.getKernel()); })
-      .Case<GatherGradOp>([](GatherGradOp op) { return typeOf(op.getIndices()).getNumElements(); })
-      .Case<ResizeOp>([](ResizeOp op) { return int64_t(1) << typeOf(op.getX()).getRank(); })
-      .Case<ResizeGradOp>([](ResizeGradOp op) {
+      .Case<AvgPoolOp, AvgPoolGradOp, MaxPoolGradOp>([](auto op) { return llvm::product_of(op.getKernel()); })
+      .Case([](GatherGradOp op) { return typeOf(op.getIndices()).getNumElements(); })
+      .Case([](ResizeOp op) { return int64_t(1) << typeOf(op.getX()).getRank(); })
+      .Case([](ResizeGradOp op) {
         // At most this many elements of dy read one element of dx.
         return (shrinkage(op.getDy(), op.getDx()) + 1) * (int64_t(1) << typeOf(op.getDx()).getRank());
       })
-      .Default(int64_t(0));
+      .Case<MaxPoolOp, ArgMaxOp>([](Operation *) { return 0; })
+      .Default([](Operation *op) {
+        bool mayAdd = isOfKind(op, LoopKind::Window) || isOfKind(op, LoopKind::Scatter);
+        return mayAdd ? Length() : Length(0);
+      });
 }
 
 double test::accumulatorLoss(Operation *operation) {

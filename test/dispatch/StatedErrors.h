@@ -1,13 +1,14 @@
 //===- StatedErrors.h - how far each op's compiled code may be from its definition --------===//
 //
 // This is the only place that states these errors. An op on f16, bf16 or f32 values is carried out in f32 and rounded
-// once to its type; the table says how much the f32 part may lose. Ops that it does not name (addition, products,
-// quotients, roots, comparisons, casts, and ops that move elements) are correctly rounded and lose nothing.
+// once to its type; the table says how much the f32 part may lose. It names every elementwise op and every window,
+// those that are correctly rounded too; the others move elements or add them, and lose nothing besides.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TEST_DISPATCH_STATEDERRORS_H
 #define MPC_TEST_DISPATCH_STATEDERRORS_H
 #include "mlir/IR/Operation.h"
+#include <optional>
 
 namespace mpc::test {
 
@@ -18,13 +19,14 @@ struct StatedError {
   /// Error that is added where the function's own terms cancel, in units of 2^-24 (for f64, 2^-53).
   double absolute = 0;
 };
-/// Returns the stated error of an op by its mnemonic, such as "exp".
-StatedError statedError(llvm::StringRef mnemonic);
+/// Returns the stated error of an op, or nullopt if none is stated.
+std::optional<StatedError> statedError(mlir::OperationName name);
 
 /// Returns how many terms are added, in f32 and in any order, to give one element of the op's result; 0 for ops that
-/// add nothing. The error of the sum is at most length * 2^-24 * (sum of the terms' magnitudes): Higham, Accuracy and
-/// Stability of Numerical Algorithms, section 4.2.
-int64_t accumulationLength(mlir::Operation *op);
+/// add nothing, and nullopt for a window or a scatter for which it is not stated. The error of the sum is at most
+/// length * 2^-24 * (sum of the terms' magnitudes): Higham, Accuracy and Stability of Numerical Algorithms,
+/// section 4.2.
+std::optional<int64_t> accumulationLength(mlir::Operation *op);
 
 /// Returns what the sum may lose besides, relative to the sum of the terms' magnitudes. This applies to products of
 /// 8-bit floats, which the tensor cores sum with few bits.

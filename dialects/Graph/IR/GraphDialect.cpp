@@ -1,4 +1,4 @@
-#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/IR/Reductions.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,5 +1,6 @@
 // Each op answers here which dimensions of its results follow which of its operands
 // (IndexingOpInterface::followingDim), and a window also how its work repeats (getPeriod).
+#include "dialects/Graph/IR/Reductions.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -153,34 +154,12 @@ Read AvgPoolGradOp::readRange(OpOperand &operand, OpResult, int64_t dim) { retur
 
 //===-- Reductions -------------------------------------------------------------------===//
 
-/// The reduced axes disappear, or stay with one index.
-static Followed besideAxes(ArrayRef<int64_t> axes, bool keepdims, int64_t dim) {
+Followed mpc::graph::keptDim(ArrayRef<int64_t> axes, bool keepdims, int64_t dim) {
   int64_t before = llvm::count_if(axes, [&](int64_t axis) { return axis < dim; });
   return onlyIf(!llvm::is_contained(axes, dim), keepdims ? dim : dim - before);
 }
-Followed ReduceSumOp::followingDim(OpOperand &, OpResult, int64_t dim) {
-  return besideAxes(getAxes(), getKeepdims(), dim);
-}
-Followed ReduceMeanOp::followingDim(OpOperand &, OpResult, int64_t dim) {
-  return besideAxes(getAxes(), getKeepdims(), dim);
-}
-Followed ReduceMaxOp::followingDim(OpOperand &, OpResult, int64_t dim) {
-  return besideAxes(getAxes(), getKeepdims(), dim);
-}
-Followed ReduceMinOp::followingDim(OpOperand &, OpResult, int64_t dim) {
-  return besideAxes(getAxes(), getKeepdims(), dim);
-}
-Followed ReduceProdOp::followingDim(OpOperand &, OpResult, int64_t dim) {
-  return besideAxes(getAxes(), getKeepdims(), dim);
-}
-Followed ReduceL2Op::followingDim(OpOperand &, OpResult, int64_t dim) {
-  return besideAxes(getAxes(), getKeepdims(), dim);
-}
-Followed ReduceAnyOp::followingDim(OpOperand &, OpResult, int64_t dim) {
-  return besideAxes(getAxes(), getKeepdims(), dim);
-}
 Followed ArgMaxOp::followingDim(OpOperand &, OpResult, int64_t dim) {
-  return besideAxes({int64_t(getAxis())}, getKeepdims(), dim);
+  return keptDim({int64_t(getAxis())}, getKeepdims(), dim);
 }
 Followed SoftmaxOp::followingDim(OpOperand &, OpResult, int64_t dim) { return onlyIf(dim != int64_t(getAxis()), dim); }
 Followed LogSoftmaxOp::followingDim(OpOperand &, OpResult, int64_t dim) {

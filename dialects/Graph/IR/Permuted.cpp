@@ -4,6 +4,7 @@
 // name dimensions, or says that it has no such form.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Reductions.h"
 #include "dialects/Graph/IR/Shapes.h"
 
 using namespace mlir;
@@ -80,20 +81,11 @@ Operation *LayerNormGradOp::permuted(OpBuilder &b, Order order, ValueRange opera
   return made;
 }
 
-#define REDUCTION(OP)                                                                                                  \
-  Operation *OP::permuted(OpBuilder &b, Order order, ValueRange operands) {                                            \
-    auto made = OP::create(b, getLoc(), operands[0], placesOf(getAxes(), order), getKeepdims());                       \
-    made->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());                                                \
-    return made;                                                                                                       \
-  }
-REDUCTION(ReduceSumOp)
-REDUCTION(ReduceMeanOp)
-REDUCTION(ReduceMaxOp)
-REDUCTION(ReduceMinOp)
-REDUCTION(ReduceProdOp)
-REDUCTION(ReduceL2Op)
-REDUCTION(ReduceAnyOp)
-#undef REDUCTION
+Operation *mpc::graph::permutedReduction(ReductionOpInterface op, OpBuilder &b, Order order, ValueRange operands) {
+  Operation *made = op.over(b, operands[0], placesOf(op.getAxes(), order), op.getKeepdims()).getDefiningOp();
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  return made;
+}
 Operation *ArgMaxOp::permuted(OpBuilder &b, Order order, ValueRange operands) {
   return ArgMaxOp::create(b, getLoc(), operands[0], placeOf(getAxis(), order), getKeepdims(), getMin(), getLast());
 }

@@ -1,31 +1,26 @@
 //===- ReduceOps.cpp - reductions: shapes, checks, folds ---------------------===//
+#include "dialects/Graph/IR/Reductions.h"
 #include "dialects/Graph/IR/Shapes.h"
 
 using namespace mlir;
+using namespace mpc;
 using namespace mpc::graph;
 
-#define REDUCTION(OP)                                                                                                  \
-  LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,                          \
-                                     SmallVectorImpl<Type> &types) {                                                   \
-    RankedTensorType x = typeOf(adaptor.getX());                                                                       \
-    types.push_back(x.clone(reducedShape(x.getShape(), adaptor.getAxes(), adaptor.getKeepdims())));                    \
-    return success();                                                                                                  \
-  }                                                                                                                    \
-  LogicalResult OP::verify() {                                                                                         \
-    return verifyAxes(getAxes(), typeOf(getX()).getRank(), [&] { return emitOpError(); });                             \
-  }                                                                                                                    \
-  OpFoldResult OP::fold(FoldAdaptor) {                                                                                 \
-    bool isIdentity = getAxes().empty() && getX().getType() == getType() && !std::is_same_v<OP, ReduceL2Op>;           \
-    return isIdentity ? OpFoldResult(getX()) : OpFoldResult();                                                         \
-  }
-REDUCTION(ReduceSumOp)
-REDUCTION(ReduceMeanOp)
-REDUCTION(ReduceMaxOp)
-REDUCTION(ReduceMinOp)
-REDUCTION(ReduceProdOp)
-REDUCTION(ReduceL2Op)
-REDUCTION(ReduceAnyOp)
-#undef REDUCTION
+RankedTensorType mpc::graph::reducedType(Value x, ArrayRef<int64_t> axes, bool keepdims) {
+  return typeOf(x).clone(reducedShape(shapeOf(x), axes, keepdims));
+}
+
+LogicalResult mpc::graph::verifyReduction(ReductionOpInterface op) {
+  return verifyAxes(op.getAxes(), typeOf(op->getOperand(0)).getRank(), [&] { return op->emitOpError(); });
+}
+
+OpFoldResult mpc::graph::foldReduction(ReductionOpInterface op) {
+  Value x = op->getOperand(0);
+  // The norm of a single number is its magnitude.
+  bool isIdentity =
+      op.getAxes().empty() && x.getType() == op->getResult(0).getType() && op.getCombiner() != Combiner::Hypot;
+  return isIdentity ? OpFoldResult(x) : OpFoldResult();
+}
 
 LogicalResult ArgMaxOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
@@ -34,7 +29,6 @@ LogicalResult ArgMaxOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
     return emitOptionalError(loc, "axis ", axis, " is out of range for rank ", rank);
   if (shapeOf(adaptor.getX())[axis] == 0)
     return emitOptionalError(loc, "axis ", axis, " has no elements, so none is the largest or smallest");
-  types.push_back(RankedTensorType::get(reducedShape(shapeOf(adaptor.getX()), {axis}, adaptor.getKeepdims()),
-                                        IntegerType::get(context, 64)));
+  types.push_back(reducedType(adaptor.getX(), {axis}, adaptor.getKeepdims()).clone(IntegerType::get(context, 64)));
   return success();
 }

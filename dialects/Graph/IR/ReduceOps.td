@@ -24,6 +24,19 @@ class Graph_ReduceOp<string mnemonic, Precision precision, Gradient gradient, Co
   let assemblyFormat = "$x attr-dict `:` functional-type(operands, results)";
   let hasFolder = 1;
   let hasVerifier = 1;
+  // All of this follows from the axes (dialects/Graph/IR/Reductions.h), so a reduction has no code of its own in the dialect but its gradient.
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, ::std::optional<::mlir::Location>, Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      types.push_back(reducedType(adaptor.getX(), adaptor.getAxes(), adaptor.getKeepdims()));
+      return ::mlir::success();
+    }
+    ::llvm::LogicalResult $cppClass::verify() { return verifyReduction(*this); }
+    ::mlir::OpFoldResult $cppClass::fold(FoldAdaptor) { return foldReduction(*this); }
+    ::std::optional<int64_t> $cppClass::followingDim(::mlir::OpOperand &, ::mlir::OpResult, int64_t dim) { return keptDim(getAxes(), getKeepdims(), dim); }
+    ::mlir::Operation *$cppClass::permuted(::mlir::OpBuilder &builder, ::llvm::ArrayRef<int64_t> permutation, ::mlir::ValueRange operands) {
+      return permutedReduction(*this, builder, permutation, operands);
+    }
+  }];
 }
 def Graph_ReduceSumOp : Graph_ReduceOp<"reduce_sum", Fp32Range, Differentiable, AddCombiner> { let summary = "sum"; }
 def Graph_ReduceMeanOp : Graph_ReduceOp<"reduce_mean", Follow, Differentiable, MeanCombiner> { let summary = "mean"; }

@@ -99,31 +99,24 @@ static llvm::SmallVector<Value> nest(ArrayRef<int64_t> extents, IndexVector &ivs
   });
 }
 
-/// Emits the reduction as a loop where it is used; this happens only when no nest has computed it.
-template <typename OpT>
-static Value reduceInline(OpT op, ArrayRef<Index> index, ElementEmitter &e) {
-  ArrayRef<int64_t> shape = graph::shapeOf(op.getX());
-  graph::Shape extents;
-  for (int64_t axis : op.getAxes())
-    extents.push_back(shape[axis]);
-  IndexVector ivs;
-  auto acc = nest(extents, ivs, reductionInit(op, e), e, [&](ValueRange carried) -> llvm::SmallVector<Value> {
-    Value x = e.operand(op, 0, operandIndex(index, op.getAxes(), op.getKeepdims(), ivs, shape.size()));
-    return {reductionStep(op, carried[0], x, e)};
-  });
-  return reductionFinish(op, acc[0], e);
-}
-#define REDUCE(OP)                                                                                                     \
-  static Value emit(graph::OP op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {                                \
-    return reduceInline(op, index, e);                                                                                 \
+namespace {
+/// The model of all reductions that have loops. It emits the loops where the element is used; this happens only when no
+/// nest has computed it.
+struct ReductionModel : ElementalOpInterface::FallbackModel<ReductionModel> {
+  Value emitElement(Operation *op, unsigned, ArrayRef<Index> index, ElementEmitter &e) const {
+    auto reduction = cast<ReductionOpInterface>(op);
+    ArrayRef<int64_t> shape = graph::shapeOf(op->getOperand(0)), axes = reduction.getAxes();
+    auto extents = llvm::map_to_vector(axes, [&](int64_t axis) { return shape[axis]; });
+    IndexVector ivs;
+    auto acc = nest(extents, ivs, reductionInit(op, e), e, [&](ValueRange carried) -> llvm::SmallVector<Value> {
+      Value x = e.operand(op, 0, operandIndex(index, axes, reduction.getKeepdims(), ivs, shape.size()));
+      return {reductionStep(op, carried[0], x, e)};
+    });
+    return reductionFinish(op, acc[0], e);
   }
-REDUCE(ReduceSumOp)
-REDUCE(ReduceMeanOp)
-REDUCE(ReduceMaxOp)
-REDUCE(ReduceMinOp)
-REDUCE(ReduceProdOp)
-REDUCE(ReduceAnyOp)
-#undef REDUCE
+  ElementCost getElementCost(Operation *) const { return ElementCost::Long; }
+};
+} // namespace
 
 /// Emits a loop that carries the best element and its position; NaN beats everything.
 static Value emit(graph::ArgMaxOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
@@ -158,9 +151,11 @@ static Value emit(graph::ArgMaxOp op, unsigned, ArrayRef<Index> index, ElementEm
   return result[1];
 }
 
-#define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
 void mpc::attachReduceModels(MLIRContext *context) {
-  ATTACH(ReduceSumOp), ATTACH(ReduceMeanOp), ATTACH(ReduceMaxOp), ATTACH(ReduceMinOp), ATTACH(ReduceProdOp),
-      ATTACH(ReduceAnyOp);
-  ATTACH(ArgMaxOp);
+  for (RegisteredOperationName name :
+       context->getRegisteredOperationsByDialect(graph::GraphDialect::getDialectNamespace()))
+    if (auto *indexed = name.getInterface<IndexingOpInterface>();
+        indexed && indexed->getLoopKind() == LoopKind::Reduction)
+      name.attachInterface<ReductionModel>();
+  MPC_ATTACH_ELEMENTAL(context, graph::ArgMaxOp);
 }
