@@ -254,7 +254,7 @@ TEST_F(Loops, WhatFitsTheHostIsComputed) {
   KernelEmitter emitter(*parent, hostUnits);
   emitAll(emitter, accepted);
   ASSERT_FALSE(HasFatalFailure());
-  auto objects = compileHostKernels(emitter.modules(), {HostCpu::v3()}, /*threads=*/2);
+  auto objects = compileHostKernels(emitter.modules(), {HostCpu::oldest()}, /*threads=*/2);
   ASSERT_TRUE(succeeded(objects));
   Library library(objects->front().bytes);
   compareAll(accepted, [&](Accepted &item, ArrayRef<HostTensor> inputs) {

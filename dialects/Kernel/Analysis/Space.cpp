@@ -7,7 +7,6 @@ using namespace mpc::kernel;
 
 int64_t kernel::countOf(Value tensor) { return graph::typeOf(tensor).getNumElements(); }
 
-
 int64_t Space::points() const {
   int64_t count = 1;
   for (Run run : runs)

@@ -99,7 +99,8 @@ Blocks GpuNestEmitter::pointwise() {
 Blocks GpuNestEmitter::tiles() {
   ArrayRef<LoopVar> others = ArrayRef(plan.kept).drop_back(2);
   const LoopVar &across = plan.kept[others.size()], &inner = plan.kept.back();
-  int64_t side = inner.tile, pitch = kernel::tilePitch(side), acrossTiles = across.blocks(), innerTiles = inner.blocks();
+  int64_t side = inner.tile, pitch = kernel::tilePitch(side), acrossTiles = across.blocks(),
+          innerTiles = inner.blocks();
   Value tid = t.thread(), lane = t.rem(tid, side), line = t.div(tid, side), tile = t.block();
   Value innerLow = e.mul(t.rem(tile, innerTiles), side);
   tile = t.div(tile, innerTiles);
