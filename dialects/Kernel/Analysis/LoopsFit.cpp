@@ -79,9 +79,10 @@ LogicalResult LoopsFit::verifySpace() {
   auto extents = llvm::map_range(dims, [](Dim dim) { return dim.extent; });
   if (!llvm::equal(loops.getExtents(), extents))
     return emitError() << "the dimensions of its space are " << llvm::interleaved(extents, "x");
-  // A thread's number passes the last one by less than the threads of a block.
+  // A thread's number passes that of the last point by less than the threads of a block: 32 bits without a sign hold
+  // it.
   int64_t points = llvm::product_of(extents);
-  if (gpu && points > INT32_MAX - llvm::product_of(loops.getThreads()))
+  if (gpu && points > INT32_MAX)
     return emitError() << "its space has " << points << " points, and the threads of a GPU count in 32 bits";
   return success();
 }

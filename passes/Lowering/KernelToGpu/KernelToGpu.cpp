@@ -36,12 +36,8 @@ kernel::LaunchAttr mpc::makeKernel(LLVM::LLVMFuncOp function, const Blocks &bloc
 FailureOr<kernel::LaunchAttr> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
   if (dispatch.isBatch())
     return emitGpuBatch(dispatch, module, symbol);
-  for (Type type : llvm::concat<const Type>(SmallVector<Type>(dispatch.getOperandTypes()),
-                                            SmallVector<Type>(dispatch.getResultTypes())))
-    if (cast<RankedTensorType>(type).getNumElements() > INT32_MAX)
-      return emitErrorWithHint(dispatch.getLoc(),
-                               "a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits",
-                               "use a smaller batch");
+  if (failed(verifyCountable(dispatch)))
+    return failure();
   FailureOr<Plan> plan = readPlan(dispatch);
   if (failed(plan))
     return failure();

@@ -105,7 +105,22 @@ static LoopsAttr attributeOf(const Plan &plan, MLIRContext *context) {
                         order, plan.parallel, plan.vector, threads, plan.unroll, plan.cuts);
 }
 
+LogicalResult mpc::verifyCountable(DispatchOp dispatch) {
+  std::optional<SmallVector<Dim>> dims = dimsOf(dispatch);
+  int64_t most = dims ? llvm::product_of(llvm::map_range(*dims, [](Dim dim) { return dim.extent; })) : 0;
+  for (TypeRange types : {TypeRange(dispatch.getOperandTypes()), TypeRange(dispatch.getResultTypes())})
+    for (Type type : types)
+      most = std::max(most, cast<RankedTensorType>(type).getNumElements());
+  if (most <= INT32_MAX)
+    return success();
+  return emitErrorWithHint(dispatch.getLoc(),
+                           "loops over 2^31 elements or more have no GPU kernel: threads count in 32 bits",
+                           "use a smaller batch");
+}
+
 FailureOr<LoopsAttr> mpc::chooseLoops(DispatchOp dispatch, const GpuArch *gpu) {
+  if (gpu && failed(verifyCountable(dispatch)))
+    return failure();
   FailureOr<Plan> plan = planDispatch(dispatch);
   if (failed(plan))
     return failure();

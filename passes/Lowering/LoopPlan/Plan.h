@@ -61,6 +61,9 @@ mlir::FailureOr<Plan> readPlan(kernel::DispatchOp dispatch);
 /// Chooses the loops of a loop dispatch for a target (null for the host): `#kernel.loops`, or null where the dispatch
 /// is a scatter or computes nothing. Fails where planDispatch does, and where the form is not one of the target.
 mlir::FailureOr<kernel::LoopsAttr> chooseLoops(kernel::DispatchOp dispatch, const GpuArch *gpu);
+/// Fails with an error where the threads of a GPU, which count in 32 bits, cannot count the elements of the dispatch's
+/// tensors or the points of its space.
+llvm::LogicalResult verifyCountable(kernel::DispatchOp dispatch);
 
 } // namespace mpc
 #endif

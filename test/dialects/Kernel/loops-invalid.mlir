@@ -289,7 +289,7 @@ func.func @batch(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 // The product of these numbers is 0 in 64 bits.
 func.func @many_threads(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  // expected-error @+1 {{a block has rows of threads, 32 to 1024 in all, a multiple of 32}}
+  // expected-error @+1 {{a block has rows of threads, in all 32 to 1024 threads, a multiple of 32}}
   %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 4x8 order = [0, 1] threads = 4294967296x4294967296>} : (tensor<4x8xf32>) -> tensor<4x8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %y = graph.exp %a : tensor<4x8xf32>

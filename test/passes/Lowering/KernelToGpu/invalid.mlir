@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-plan-loops --mpc-emit-kernels --split-input-file --verify-diagnostics
 
 func.func @operand(%x: tensor<65536x32768xf16>) -> tensor<65536xf16> {
-  // expected-error @+2 {{a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits}}
+  // expected-error @+2 {{loops over 2^31 elements or more have no GPU kernel: threads count in 32 bits}}
   // expected-note @+1 {{hint: use a smaller batch}}
   %r = kernel.dispatch reduction "operand" (%x) : (tensor<65536x32768xf16>) -> (tensor<65536xf16>) {
   ^bb0(%a: tensor<65536x32768xf16>):
@@ -14,7 +14,7 @@ func.func @operand(%x: tensor<65536x32768xf16>) -> tensor<65536xf16> {
 // -----
 
 func.func @result(%x: tensor<65536x1xf16>) -> tensor<65536x32768xf16> {
-  // expected-error @+2 {{a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits}}
+  // expected-error @+2 {{loops over 2^31 elements or more have no GPU kernel: threads count in 32 bits}}
   // expected-note @+1 {{hint: use a smaller batch}}
   %r = kernel.dispatch pointwise "result" (%x) : (tensor<65536x1xf16>) -> (tensor<65536x32768xf16>) {
   ^bb0(%a: tensor<65536x1xf16>):
@@ -22,6 +22,23 @@ func.func @result(%x: tensor<65536x1xf16>) -> tensor<65536x32768xf16> {
     kernel.yield %0 : tensor<65536x32768xf16>
   }
   return %r : tensor<65536x32768xf16>
+}
+
+// -----
+
+// No tensor is large, but the sum goes over all pairs of their elements.
+func.func @pairs(%x: tensor<65536x1xf32>, %y: tensor<1x65536xf32>) -> tensor<f32> {
+  // expected-error @+2 {{loops over 2^31 elements or more have no GPU kernel: threads count in 32 bits}}
+  // expected-note @+1 {{hint: use a smaller batch}}
+  %r = kernel.dispatch reduction "pairs" (%x, %y) : (tensor<65536x1xf32>, tensor<1x65536xf32>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<65536x1xf32>, %b: tensor<1x65536xf32>):
+    %0 = graph.broadcast %a : tensor<65536x1xf32> to tensor<65536x65536xf32>
+    %1 = graph.broadcast %b : tensor<1x65536xf32> to tensor<65536x65536xf32>
+    %2 = graph.sub %0, %1 : tensor<65536x65536xf32>
+    %3 = graph.reduce_sum %2 {axes = array<i64: 0, 1>, keepdims = false} : (tensor<65536x65536xf32>) -> tensor<f32>
+    kernel.yield %3 : tensor<f32>
+  }
+  return %r : tensor<f32>
 }
 
 // -----
@@ -55,7 +72,7 @@ func.func @composite(%x: tensor<4x10xf32>) -> tensor<4x10xf32> {
 func.func @member(%x: tensor<65536x32768xf16>, %y: tensor<8xf16>) -> (tensor<65536x32768xf16>, tensor<8xf16>) {
   %r:2 = kernel.dispatch batch "batch" (%x, %y) : (tensor<65536x32768xf16>, tensor<8xf16>) -> (tensor<65536x32768xf16>, tensor<8xf16>) {
   ^bb0(%a: tensor<65536x32768xf16>, %b: tensor<8xf16>):
-    // expected-error @+2 {{a tensor of 2^31 elements or more has no GPU kernel}}
+    // expected-error @+2 {{loops over 2^31 elements or more have no GPU kernel}}
     // expected-note @+1 {{hint: use a smaller batch}}
     %0 = kernel.dispatch pointwise "large" (%a) : (tensor<65536x32768xf16>) -> (tensor<65536x32768xf16>) {
     ^bb0(%c: tensor<65536x32768xf16>):
