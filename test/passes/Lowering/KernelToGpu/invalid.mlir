@@ -34,7 +34,7 @@ func.func @pairs(%x: tensor<65536x1xf32>, %y: tensor<1x65536xf32>) -> tensor<f32
   ^bb0(%a: tensor<65536x1xf32>, %b: tensor<1x65536xf32>):
     %0 = graph.broadcast %a : tensor<65536x1xf32> to tensor<65536x65536xf32>
     %1 = graph.broadcast %b : tensor<1x65536xf32> to tensor<65536x65536xf32>
-    %2 = graph.sub %0, %1 : tensor<65536x65536xf32>
+    %2 = graph.sub %0, %1 : (tensor<65536x65536xf32>, tensor<65536x65536xf32>) -> tensor<65536x65536xf32>
     %3 = graph.reduce_sum %2 {axes = array<i64: 0, 1>, keepdims = false} : (tensor<65536x65536xf32>) -> tensor<f32>
     kernel.yield %3 : tensor<f32>
   }
