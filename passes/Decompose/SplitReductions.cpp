@@ -26,7 +26,7 @@ SplitSizes mpc::splitSizesFor(const GpuArch *gpu) {
             .leastElements = 1 << 16,
             .leastPiece = 1024,
             .columns = 32};
-  // On a GPU the columns are those of 32 threads with 16 bytes of f16 each (KernelToGpu/GpuNest.cpp). Four
+  // On a GPU the columns are those of 32 threads with 16 bytes of f16 each (KernelToGpu/GpuReductions.cpp). Four
   // blocks keep a multiprocessor busy; about one for each multiprocessor (the nearest power of two, as extents
   // often are) is enough where that spares the reshape. A piece is worth a block when its 256 threads have 16
   // elements each.

@@ -79,10 +79,10 @@ LogicalResult LoopsFit::verifySpace() {
   auto extents = llvm::map_range(dims, [](Dim dim) { return dim.extent; });
   if (!llvm::equal(loops.getExtents(), extents))
     return emitError() << "the dimensions of its space are " << llvm::interleaved(extents, "x");
-  // A thread's number passes that of the last point by less than the threads of a block: 32 bits without a sign hold
-  // it.
+  // Loops over rows and columns go on by up to a block's threads behind the last point, in 32 bits with a sign.
+  bool loopsInThreads = walk == Walk::Rows || walk == Walk::Columns;
   int64_t points = llvm::product_of(extents);
-  if (gpu && points > INT32_MAX)
+  if (gpu && points > INT32_MAX - (loopsInThreads ? llvm::product_of(loops.getThreads()) : 0))
     return emitError() << "its space has " << points << " points, and the threads of a GPU count in 32 bits";
   return success();
 }

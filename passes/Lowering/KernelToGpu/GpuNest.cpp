@@ -1,15 +1,10 @@
-//===- GpuNest.cpp - thread mappings of pointwise, reduction and row kernels ------===//
+//===- GpuNest.cpp - which thread computes which points: pointwise, tiles -----===//
 //
 // A piece is n neighbours along the innermost loop, as many as one access of 16 bytes moves.
 //
 //   Pointwise:  a thread computes one piece; neighbouring threads compute neighbouring pieces.
 //   Tiles:      a transpose; a block moves 32 x 32 elements through shared memory, which it reads along one
 //               dimension and writes along the other.
-//   Rows:       a warp (short rows) or a block computes a row; a thread takes every 32nd or every m-th piece
-//               (m threads), then the threads combine their results. Where a thread has few pieces they are
-//               unrolled, so that a stage finds in registers what an earlier one has loaded and computed.
-//   Columns:    a block takes up to 32 neighbouring pieces of n columns; each of its g groups of threads takes
-//               every g-th row, then the groups combine their results.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/KernelToGpu/GpuNest.h"

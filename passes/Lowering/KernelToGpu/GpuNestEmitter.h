@@ -8,8 +8,8 @@
 
 namespace mpc {
 
-/// Emits the code of one thread for a walk (GpuNest.cpp describes them). Walks without reductions are in GpuNest.cpp,
-/// the others in GpuReductions.cpp.
+/// Emits the code of one thread for a walk. GpuNest.cpp describes and emits the walks without reductions,
+/// GpuReductions.cpp the others.
 class GpuNestEmitter : NestSpace {
 public:
   /// The plan's innermost loop counts pieces, if it has neighbours (splitNeighbours).

@@ -1,4 +1,14 @@
-//===- GpuReductions.cpp - thread mappings of rows and columns --------------------===//
+//===- GpuReductions.cpp - which thread computes which points: rows, columns ------===//
+//
+// A piece is n neighbours along the innermost loop, as in GpuNest.cpp.
+//
+//   Rows:       a warp (short rows) or a block computes a row; a thread takes every 32nd or every m-th piece
+//               (m threads), then the threads combine their results. Where a thread has few pieces they are
+//               unrolled, so that a stage finds in registers what an earlier one has loaded and computed.
+//   Columns:    a block takes up to 32 neighbouring pieces of n columns; each of its g groups of threads takes
+//               every g-th row, then the groups combine their results.
+//
+//===----------------------------------------------------------------------===//
 #include "passes/Lowering/Elemental/Ops/Models.h"
 #include "passes/Lowering/KernelToGpu/GpuNestEmitter.h"
 #include "llvm/Support/MathExtras.h"

@@ -7,6 +7,7 @@
 //===------------------------------------------------------------------------------===//
 #include "passes/Lowering/LoopPlan/ChooseLoops.h"
 #include "dialects/Kernel/Analysis/Accesses.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "dialects/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -106,16 +107,23 @@ static LoopsAttr attributeOf(const Plan &plan, MLIRContext *context) {
 }
 
 LogicalResult mpc::verifyCountable(DispatchOp dispatch) {
-  std::optional<SmallVector<Dim>> dims = dimsOf(dispatch);
-  int64_t most = dims ? llvm::product_of(llvm::map_range(*dims, [](Dim dim) { return dim.extent; })) : 0;
+  auto fail = [&](const Twine &what) {
+    return emitErrorWithHint(dispatch.getLoc(), what + " no GPU kernel: threads count in 32 bits",
+                             "use a smaller batch");
+  };
   for (TypeRange types : {TypeRange(dispatch.getOperandTypes()), TypeRange(dispatch.getResultTypes())})
     for (Type type : types)
-      most = std::max(most, cast<RankedTensorType>(type).getNumElements());
-  if (most <= INT32_MAX)
+      if (cast<RankedTensorType>(type).getNumElements() > INT32_MAX)
+        return fail("a tensor of 2^31 elements or more has");
+  std::optional<SmallVector<Dim>> dims = dimsOf(dispatch);
+  if (!dims)
     return success();
-  return emitErrorWithHint(dispatch.getLoc(),
-                           "loops over 2^31 elements or more have no GPU kernel: threads count in 32 bits",
-                           "use a smaller batch");
+  int64_t points = llvm::product_of(llvm::map_range(*dims, [](Dim dim) { return dim.extent; }));
+  // A loop that shares a sum among threads goes on behind the last point (dialects/Kernel/Analysis/LoopsFit.cpp).
+  bool sums = llvm::any_of(*dims, [](Dim dim) { return dim.reduced; });
+  if (points > INT32_MAX - (sums ? mostBlockThreads : 0))
+    return fail("loops over " + Twine(points) + " points have");
+  return success();
 }
 
 FailureOr<LoopsAttr> mpc::chooseLoops(DispatchOp dispatch, const GpuArch *gpu) {

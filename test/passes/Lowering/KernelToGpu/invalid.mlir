@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-plan-loops --mpc-emit-kernels --split-input-file --verify-diagnostics
 
 func.func @operand(%x: tensor<65536x32768xf16>) -> tensor<65536xf16> {
-  // expected-error @+2 {{loops over 2^31 elements or more have no GPU kernel: threads count in 32 bits}}
+  // expected-error @+2 {{a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits}}
   // expected-note @+1 {{hint: use a smaller batch}}
   %r = kernel.dispatch reduction "operand" (%x) : (tensor<65536x32768xf16>) -> (tensor<65536xf16>) {
   ^bb0(%a: tensor<65536x32768xf16>):
@@ -14,7 +14,7 @@ func.func @operand(%x: tensor<65536x32768xf16>) -> tensor<65536xf16> {
 // -----
 
 func.func @result(%x: tensor<65536x1xf16>) -> tensor<65536x32768xf16> {
-  // expected-error @+2 {{loops over 2^31 elements or more have no GPU kernel: threads count in 32 bits}}
+  // expected-error @+2 {{a tensor of 2^31 elements or more has no GPU kernel: threads count in 32 bits}}
   // expected-note @+1 {{hint: use a smaller batch}}
   %r = kernel.dispatch pointwise "result" (%x) : (tensor<65536x1xf16>) -> (tensor<65536x32768xf16>) {
   ^bb0(%a: tensor<65536x1xf16>):
@@ -28,7 +28,7 @@ func.func @result(%x: tensor<65536x1xf16>) -> tensor<65536x32768xf16> {
 
 // No tensor is large, but the sum goes over all pairs of their elements.
 func.func @pairs(%x: tensor<65536x1xf32>, %y: tensor<1x65536xf32>) -> tensor<f32> {
-  // expected-error @+2 {{loops over 2^31 elements or more have no GPU kernel: threads count in 32 bits}}
+  // expected-error @+2 {{loops over 4294967296 points have no GPU kernel: threads count in 32 bits}}
   // expected-note @+1 {{hint: use a smaller batch}}
   %r = kernel.dispatch reduction "pairs" (%x, %y) : (tensor<65536x1xf32>, tensor<1x65536xf32>) -> (tensor<f32>) {
   ^bb0(%a: tensor<65536x1xf32>, %b: tensor<1x65536xf32>):
@@ -39,6 +39,20 @@ func.func @pairs(%x: tensor<65536x1xf32>, %y: tensor<1x65536xf32>) -> tensor<f32
     kernel.yield %3 : tensor<f32>
   }
   return %r : tensor<f32>
+}
+
+// -----
+
+// The threads that share this sum would count beyond 2^31 behind its last element.
+func.func @longest(%x: tensor<2147483647xi8>) -> tensor<i8> {
+  // expected-error @+2 {{loops over 2147483647 points have no GPU kernel: threads count in 32 bits}}
+  // expected-note @+1 {{hint: use a smaller batch}}
+  %r = kernel.dispatch reduction "longest" (%x) : (tensor<2147483647xi8>) -> (tensor<i8>) {
+  ^bb0(%a: tensor<2147483647xi8>):
+    %0 = graph.reduce_max %a {axes = array<i64: 0>, keepdims = false} : (tensor<2147483647xi8>) -> tensor<i8>
+    kernel.yield %0 : tensor<i8>
+  }
+  return %r : tensor<i8>
 }
 
 // -----
@@ -72,7 +86,7 @@ func.func @composite(%x: tensor<4x10xf32>) -> tensor<4x10xf32> {
 func.func @member(%x: tensor<65536x32768xf16>, %y: tensor<8xf16>) -> (tensor<65536x32768xf16>, tensor<8xf16>) {
   %r:2 = kernel.dispatch batch "batch" (%x, %y) : (tensor<65536x32768xf16>, tensor<8xf16>) -> (tensor<65536x32768xf16>, tensor<8xf16>) {
   ^bb0(%a: tensor<65536x32768xf16>, %b: tensor<8xf16>):
-    // expected-error @+2 {{loops over 2^31 elements or more have no GPU kernel}}
+    // expected-error @+2 {{a tensor of 2^31 elements or more has no GPU kernel}}
     // expected-note @+1 {{hint: use a smaller batch}}
     %0 = kernel.dispatch pointwise "large" (%a) : (tensor<65536x32768xf16>) -> (tensor<65536x32768xf16>) {
     ^bb0(%c: tensor<65536x32768xf16>):
