@@ -104,6 +104,13 @@ TEST(HeroSchedule, EveryMainloopHasItsFactsAndItsEmitter) {
   for (hero::Mainloop mainloop : kernel::allMainloops) {
     EXPECT_TRUE(facts.insert(&hero::factsOf(mainloop)).second) << hero::nameOf(mainloop).str();
     EXPECT_TRUE(emitters.insert(hero::emitterOf(mainloop)).second) << hero::nameOf(mainloop).str();
+    Described d(matmulCase("f16", 512, 512, 512));
+    for (const GpuArch &arch : gpuArchs()) {
+      if (hero::factsOf(mainloop).multiplyAdds(d.problem, arch) == 0)
+        continue;
+      for (const hero::Tile &tile : hero::factsOf(mainloop).tiles(d.problem, arch))
+        EXPECT_EQ(tile.mainloop, mainloop) << arch.name.str();
+    }
   }
 }
 

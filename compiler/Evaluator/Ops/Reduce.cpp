@@ -1,6 +1,7 @@
 //===- Reduce.cpp - models of reductions ----------------------------------------------===//
 #include "compiler/Evaluator/Ops/Models.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace mpc;
@@ -19,51 +20,53 @@ static void walkReduction(const HostTensor &x, ArrayRef<int64_t> axes, Fn &&fn) 
   walkStrided(x.shape, strides, 0, fn);
 }
 
-/// Returns the number that changes no other under the combiner.
-static double identityNumber(Combiner combiner, Type element) {
-  auto attr = DenseElementsAttr::get(RankedTensorType::get({}, element), Attribute(identityOf(combiner, element)));
-  return HostTensor::fromAttr(attr)->values[0];
-}
-
-/// A NaN is larger and smaller than every number.
-static double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
-static double smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
-
 namespace {
-struct ReductionModel : EvaluableOpInterface::FallbackModel<ReductionModel> {
+template <typename OpT>
+struct Sum : EvalModel<Sum<OpT>, OpT> {
   LogicalResult evaluate(Operation *operation, Evaluation &e) const {
-    auto op = cast<ReductionOpInterface>(operation);
+    auto op = cast<OpT>(operation);
+    const HostTensor &x = e.operands[0];
+    HostTensor &y = e.results[0];
+    walkReduction(x, op.getAxes(), [&](int64_t i, int64_t r) { y.values[r] += x.values[i]; });
+    if (std::is_same_v<OpT, ReduceMeanOp>) {
+      double n = y.size() ? double(x.size()) / double(y.size()) : 0;
+      for (double &v : y.values)
+        v /= n;
+    }
+    return success();
+  }
+};
+
+struct L2Model : EvalModel<L2Model, ReduceL2Op> {
+  LogicalResult evaluate(Operation *op, Evaluation &e) const {
     const HostTensor &x = e.operands[0];
     std::vector<double> &y = e.results[0].values;
-    std::fill(y.begin(), y.end(), identityNumber(op.getCombiner(), x.element));
-    auto combine = [&](auto &&combined) {
-      walkReduction(x, op.getAxes(), [&](int64_t i, int64_t r) { y[r] = combined(y[r], x.values[i]); });
-    };
-    switch (op.getCombiner()) {
-    case Combiner::Add:
-      combine([](double a, double b) { return a + b; });
-      break;
-    case Combiner::Multiply:
-      combine([](double a, double b) { return a * b; });
-      break;
-    case Combiner::Max:
-      combine(larger);
-      break;
-    case Combiner::Min:
-      combine(smaller);
-      break;
-    case Combiner::Or:
-      combine([](double a, double b) { return double(a != 0 || b != 0); });
-      break;
-    case Combiner::Hypot: // the squares are added first, so that there is one root
-      combine([](double squares, double b) { return squares + b * b; });
-      for (double &v : y)
-        v = std::sqrt(v);
-      break;
-    }
-    if (op.isMean())
-      for (double &v : y)
-        v /= double(x.size()) / double(y.size());
+    walkReduction(x, cast<ReduceL2Op>(op).getAxes(), [&](int64_t i, int64_t r) { y[r] += x.values[i] * x.values[i]; });
+    for (double &v : y)
+      v = std::sqrt(v);
+    return success();
+  }
+};
+
+/// y = F(y, x) over the group, starting from what `Start` says for the type of the elements.
+template <typename OpT, double (*F)(double, double), double (*Start)(Type)>
+struct Fold : EvalModel<Fold<OpT, F, Start>, OpT> {
+  LogicalResult evaluate(Operation *op, Evaluation &e) const {
+    const HostTensor &x = e.operands[0];
+    std::vector<double> &y = e.results[0].values;
+    std::fill(y.begin(), y.end(), Start(x.element));
+    walkReduction(x, cast<OpT>(op).getAxes(), [&](int64_t i, int64_t r) { y[r] = F(y[r], x.values[i]); });
+    return success();
+  }
+};
+
+struct AnyModel : EvalModel<AnyModel, ReduceAnyOp> {
+  LogicalResult evaluate(Operation *op, Evaluation &e) const {
+    const HostTensor &x = e.operands[0];
+    walkReduction(x, cast<ReduceAnyOp>(op).getAxes(), [&](int64_t i, int64_t r) {
+      if (x.values[i] != 0)
+        e.results[0].values[r] = 1;
+    });
     return success();
   }
 };
@@ -92,9 +95,37 @@ struct ArgMaxModel : EvalModel<ArgMaxModel, ArgMaxOp> {
 };
 } // namespace
 
+// The models state again what the ops say of themselves (their combiner, its identity), because tests hold these facts
+// against the models.
+
+/// The smallest and the largest number of a type.
+static double lowest(Type element) {
+  auto integer = dyn_cast<IntegerType>(element);
+  if (!integer)
+    return -std::numeric_limits<double>::infinity();
+  return integer.isUnsigned() || integer.getWidth() == 1 ? 0 : -std::ldexp(1, int(integer.getWidth()) - 1);
+}
+static double highest(Type element) {
+  auto integer = dyn_cast<IntegerType>(element);
+  if (!integer)
+    return std::numeric_limits<double>::infinity();
+  bool isSigned = !integer.isUnsigned() && integer.getWidth() > 1;
+  return std::ldexp(1, int(integer.getWidth()) - isSigned) - 1;
+}
+static double one(Type) { return 1; }
+
+/// A NaN is larger and smaller than every number.
+static double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+static double smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
+static double product(double a, double b) { return a * b; }
+
 void mpc::attachReduceModels(MLIRContext &c) {
-  for (RegisteredOperationName name : c.getRegisteredOperationsByDialect(GraphDialect::getDialectNamespace()))
-    if (name.hasInterface<ReductionOpInterface>())
-      name.attachInterface<ReductionModel>();
+  ReduceSumOp::attachInterface<Sum<ReduceSumOp>>(c);
+  ReduceMeanOp::attachInterface<Sum<ReduceMeanOp>>(c);
+  ReduceMaxOp::attachInterface<Fold<ReduceMaxOp, larger, lowest>>(c);
+  ReduceMinOp::attachInterface<Fold<ReduceMinOp, smaller, highest>>(c);
+  ReduceProdOp::attachInterface<Fold<ReduceProdOp, product, one>>(c);
+  ReduceL2Op::attachInterface<L2Model>(c);
+  ReduceAnyOp::attachInterface<AnyModel>(c);
   ArgMaxOp::attachInterface<ArgMaxModel>(c);
 }

@@ -190,20 +190,31 @@ static int64_t sumBytes(ReductionOpInterface reduction) {
   return isa<IntegerType>(type) && reduction.isMean() ? 8 : llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
 }
 
+int64_t kernel::tileBytes(DispatchOp dispatch, int64_t side) {
+  int64_t bytes = 0;
+  for (Value v : dispatch.yielded())
+    bytes += side * tilePitch(side) * int64_t(llvm::divideCeil(graph::typeOf(v).getElementTypeBitWidth(), 8));
+  return bytes;
+}
+
+int64_t kernel::columnSumBytes(DispatchOp dispatch, int64_t threads, int64_t columns, int64_t vector) {
+  int64_t warps = threads / warpThreads, bytes = 0;
+  if (warps == 1)
+    return 0;
+  for (Operation &op : dispatch.getBody().front())
+    if (combinesElements(&op))
+      bytes += warps * columns * vector * sumBytes(cast<ReductionOpInterface>(op));
+  return bytes;
+}
+
 /// A block's tiles of all results, or the sums that its warps exchange, have room in its shared memory. (Form.cpp sees
 /// to the tiles of copies, and the few sums of rows always have room.)
 LogicalResult LoopsFit::verifySharedMemory() {
   int64_t bytes = 0;
-  if (rules.tiling == Tiling::Squares) {
-    int64_t side = order.back().tile;
-    for (Value v : dispatch.yielded())
-      bytes += side * tilePitch(side) * int64_t(llvm::divideCeil(graph::typeOf(v).getElementTypeBitWidth(), 8));
-  } else if (walk == Walk::Columns) {
-    int64_t threads = llvm::product_of(loops.getThreads()), warps = threads / warpThreads;
-    for (Operation &op : dispatch.getBody().front())
-      if (warps > 1 && combinesElements(&op))
-        bytes += warps * loops.getThreads()[1] * loops.getVector() * sumBytes(cast<ReductionOpInterface>(op));
-  }
+  if (rules.tiling == Tiling::Squares)
+    bytes = tileBytes(dispatch, order.back().tile);
+  else if (walk == Walk::Columns)
+    bytes = columnSumBytes(dispatch, llvm::product_of(loops.getThreads()), loops.getThreads()[1], loops.getVector());
   if (bytes > gpu->sharedBytesPerBlock)
     return emitError() << "a block takes " << bytes << " bytes of shared memory, and one of " << gpu->name << " has "
                        << gpu->sharedBytesPerBlock;

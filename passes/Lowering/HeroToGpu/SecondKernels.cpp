@@ -2,6 +2,7 @@
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Analysis/Form.h"
+#include "dialects/Kernel/Analysis/LoopsFit.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/HeroToGpu/HeroEmitter.h"
 #include "passes/Lowering/HeroToGpu/Sink.h"
@@ -58,6 +59,8 @@ FailureOr<kernel::LaunchAttr> HeroEmitter::emitLoops(ArrayRef<Type> inScratch,
   if (llvm::failed(loops))
     return failure();
   columns->setLoopsAttr(*loops);
+  if (llvm::failed(kernel::verifyLoops(*columns, &arch)))
+    return failure();
   FailureOr<kernel::LaunchAttr> launch = emitGpuKernel(*columns, module, (symbol + "_columns").str());
   if (llvm::failed(launch))
     return failure();

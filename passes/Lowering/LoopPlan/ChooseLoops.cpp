@@ -7,6 +7,7 @@
 //===------------------------------------------------------------------------------===//
 #include "passes/Lowering/LoopPlan/ChooseLoops.h"
 #include "dialects/Kernel/Analysis/Accesses.h"
+#include "dialects/Kernel/Analysis/LoopsFit.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "dialects/Support/Diagnostics.h"
 
@@ -149,7 +150,8 @@ FailureOr<LoopsAttr> mpc::chooseLoops(DispatchOp dispatch, const GpuArch *gpu) {
   Accesses accesses = accessesOf(dispatch, plan->factors, together);
   mergeLoops(*plan, accesses.indices);
   plan->walk = chooseWalk(*plan, accesses.accesses);
-  chooseTiles(*plan, accesses.accesses);
+  if (!gpu || tileBytes(dispatch, gpuBlocks.tile) <= gpu->sharedBytesPerBlock)
+    chooseTiles(*plan, accesses.accesses);
   if (gpu) {
     divideForGpu(*plan, dispatch, *gpu);
   } else {

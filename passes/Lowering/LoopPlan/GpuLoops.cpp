@@ -1,5 +1,6 @@
 //===- GpuLoops.cpp - divides loops among the threads of a GPU ---------------------===//
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/LoopsFit.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/LoopPlan/ChooseLoops.h"
 
@@ -50,7 +51,7 @@ static void divideRows(Plan &plan, kernel::DispatchOp dispatch, int64_t pieces) 
 
 /// Widths are powers of two, so that the threads of a column can use shuffles. Where there are few columns, blocks get
 /// narrower so that there are more of them, as long as a block's part of a row is a whole sector.
-static void divideColumns(Plan &plan, const GpuArch &arch, int64_t pieceBytes) {
+static void divideColumns(Plan &plan, kernel::DispatchOp dispatch, const GpuArch &arch, int64_t pieceBytes) {
   int64_t pieces = plan.kept.back().extent / plan.vector, outer = iterations(ArrayRef(plan.kept).drop_back()),
           width = warpThreads;
   while (width > 1 && width / 2 >= pieces)
@@ -60,6 +61,9 @@ static void divideColumns(Plan &plan, const GpuArch &arch, int64_t pieceBytes) {
     width /= 2;
   int64_t groups = blockThreads / width;
   while (groups > warpThreads / width && groups / 2 >= plan.reducedCount())
+    groups /= 2;
+  // A single warp exchanges nothing in shared memory, so this ends there at the latest.
+  while (kernel::columnSumBytes(dispatch, groups * width, width, plan.vector) > arch.sharedBytesPerBlock)
     groups /= 2;
   plan.threadRows = groups;
   plan.threadColumns = width;
@@ -93,7 +97,7 @@ void mpc::divideForGpu(Plan &plan, kernel::DispatchOp dispatch, const GpuArch &a
     return divideRows(plan, dispatch, plan.reducedCount() / plan.vector);
   case Walk::Columns:
     plan.parallel -= 1;
-    return divideColumns(plan, arch, plan.vector * bytes);
+    return divideColumns(plan, dispatch, arch, plan.vector * bytes);
   case Walk::Copies:
     return divideCopies(plan);
   }

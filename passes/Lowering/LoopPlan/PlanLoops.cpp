@@ -18,7 +18,7 @@ static FailureOr<kernel::LoopsAttr> loopsOf(kernel::DispatchOp dispatch, const G
     return kernel::LoopsAttr();
   if (!dispatch.isContraction())
     return chooseLoops(dispatch, gpu);
-  if (gpu || dispatch.getNumResults() == 1)
+  if (gpu)
     return kernel::LoopsAttr();
   FailureOr<kernel::HostCall> call = kernel::HostCall::of(dispatch);
   if (failed(call))
