@@ -13,6 +13,11 @@ using namespace mpc::fusion;
 /// than linear time and deep recursion.
 static constexpr int64_t kLargestChain = 64;
 
+/// The most tensors that a transpose reads to compute its operand itself. Of more of them a kernel of their own
+/// overwrites one, where a transpose needs a buffer besides all of them; and the more there are, the less the operand,
+/// which is not stored, weighs against them.
+static constexpr size_t kMostTransposed = 2;
+
 /// Whether reading the operand again costs no more than reading the result would.
 static bool isWideningCast(CastOp op) {
   return elementOf(op.getX()).getIntOrFloatBitWidth() <= elementOf(op.getY()).getIntOrFloatBitWidth();
@@ -79,7 +84,8 @@ void Grouping::chooseRoots() {
       }
     }
     bool usersInline = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
-      return canInline(&op, user) && !(cost.draws && isOfKind(user, LoopKind::Permutation));
+      bool transposes = isOfKind(user, LoopKind::Permutation);
+      return canInline(&op, user) && !(transposes && (cost.draws || cost.loads.size() > kMostTransposed));
     });
     llvm::SmallPtrSet<Operation *, 4> users(llvm::from_range, op.getUsers());
     // A free cast is repeated by each of its users, and so is a movement op that only the cast reads.
