@@ -9,29 +9,31 @@ using Threads = LoopRules::Threads;
 std::optional<LoopRules> kernel::rulesOf(Walk walk, bool onGpu) {
   switch (walk) {
   case Walk::Points:
-    return onGpu ? LoopRules{.allShared = true, .neighbours = Neighbours::Divisor}
-                 : LoopRules{.tiling = Tiling::Innermost, .inside = 1, .neighbours = Neighbours::Whole, .cuts = true};
+    return onGpu
+               ? LoopRules{.allShared = true, .neighbours = Neighbours::Divisor}
+               : LoopRules{.tiling = Tiling::Innermost, .unshared = 1, .neighbours = Neighbours::Whole, .mayCut = true};
   case Walk::Tiles:
-    return LoopRules{.tiling = onGpu ? Tiling::Squares : Tiling::Pair, .inside = 2, .allShared = true};
+    return LoopRules{.tiling = onGpu ? Tiling::Squares : Tiling::Pair, .unshared = 2, .allShared = true};
   case Walk::Copies:
-    return onGpu ? std::optional(LoopRules{.tiling = Tiling::Matrices, .inside = 2, .allShared = true}) : std::nullopt;
+    return onGpu ? std::optional(LoopRules{.tiling = Tiling::Matrices, .unshared = 2, .allShared = true})
+                 : std::nullopt;
   case Walk::Rows:
     return onGpu ? LoopRules{.allShared = true,
                              .neighbours = Neighbours::Divisor,
                              .threads = Threads::Warps,
-                             .unroll = true}
+                             .mayUnroll = true}
                  : LoopRules{};
   case Walk::Columns:
-    return onGpu ? LoopRules{.inside = 1,
+    return onGpu ? LoopRules{.unshared = 1,
                              .allShared = true,
                              .neighbours = Neighbours::Divisor,
                              .threads = Threads::Powers}
-                 : LoopRules{.tiling = Tiling::Sums, .inside = 1};
+                 : LoopRules{.tiling = Tiling::Sums, .unshared = 1};
   }
   llvm_unreachable("every walk has rules");
 }
 
-bool kernel::walks(Walk walk, Form form) {
+bool kernel::walksForm(Walk walk, Form form) {
   switch (walk) {
   case Walk::Points:
   case Walk::Tiles:

@@ -5,45 +5,46 @@
 
 namespace mpc::kernel {
 
-/// What loops there may be in a walk on a target.
+/// The loops that a walk may have on a target.
 struct LoopRules {
   /// Which loops have tiles.
   enum class Tiling {
     None,
-    Innermost, ///< the innermost loop may have them
-    Sums,      ///< the innermost loop, whose tile is a block of sums, may have them, and the outermost reduced loop
-    Pair,      ///< the two innermost loops have them
-    Squares,   ///< the same, in tiles whose side is a row of a block's threads
-    Matrices,  ///< the loops are those over matrices, rows and columns, the latter two in tiles of gpuBlocks.copyTile
+    Innermost, ///< the innermost loop may have tiles
+    Sums,      ///< the innermost loop may have tiles, each a block of sums, and so may the outermost reduced loop
+    Pair,      ///< the two innermost loops have tiles
+    Squares,   ///< as Pair; a tile's side is the number of threads in a row of the block
+    Matrices,  ///< the loops go over matrices, rows and columns; the latter two have tiles of gpuBlocks.copyTile
   };
 
   /// How many neighbours along the innermost dimension an iteration or a thread may compute.
   enum class Neighbours {
     One,
-    Whole,  ///< or all iterations of the innermost loop, which then is no loop
-    Divisor ///< or as many as divide the innermost loop
+    Whole,  ///< one, or all iterations of the innermost loop, which then is no loop
+    Divisor ///< one, or a number that divides the iterations of the innermost loop
   };
 
   /// What the rows and columns of a GPU's block of threads are.
   enum class Threads {
     Any,
-    Warps, ///< a row is a warp, or the only one
-    Powers ///< a row is a power of two within a warp
+    Warps, ///< a row is one warp, or the block has a single row of whole warps
+    Powers ///< a row is a power of two of threads, at most a warp
   };
 
   Tiling tiling = Tiling::None;
-  int64_t inside = 0;     ///< how many of the innermost kept loops are not shared among threads
-  bool allShared = false; ///< whether all other kept loops are shared, and not only as many as there may be
+  int64_t unshared = 0;   ///< how many of the innermost kept loops are not shared among threads
+  bool allShared = false; ///< whether the others are all shared; otherwise any number of the outermost may be
   Neighbours neighbours = Neighbours::One;
   Threads threads = Threads::Any;
-  bool unroll = false, cuts = false; ///< whether there may be these
+  bool mayUnroll = false; ///< whether a thread may keep its pieces of a row in registers
+  bool mayCut = false;    ///< whether the innermost loop may be cut where an op's work changes
 };
 
 /// Returns the rules of a walk on the host or on GPUs; nullopt where the target does not have the walk.
 std::optional<LoopRules> rulesOf(Walk walk, bool onGpu);
 
 /// Returns whether a walk goes through dispatches of a form. Scatters have loops of their own.
-bool walks(Walk walk, Form form);
+bool walksForm(Walk walk, Form form);
 
 } // namespace mpc::kernel
 #endif

@@ -68,7 +68,7 @@ LogicalResult LoopsFit::verifySpace() {
     return emitError() << "all results are empty, and no loops compute them";
   if (loops.getThreads().empty() != !gpu)
     return emitError() << (gpu ? "a kernel of a GPU has threads" : "a kernel of the host has no threads");
-  if (!walks(walk, dispatch.getForm()))
+  if (!walksForm(walk, dispatch.getForm()))
     return emitError() << walkName() << " do not go through a dispatch of the form "
                        << stringifyForm(dispatch.getForm());
   std::optional<LoopRules> found = rulesOf(walk, gpu);
@@ -144,13 +144,14 @@ LogicalResult LoopsFit::verifyTiles() {
       return emitError() << "a tile of " << loop.tile << " iterations is larger than its loop, which has "
                          << extentOf(loop);
     if (loop.tile && rules.tiling == Tiling::Squares && loop.tile != loops.getThreads()[1])
-      return emitError() << "tiles are squares of as many elements as a row of threads has";
+      return emitError() << "a tile has " << loop.tile << " iterations and a row of threads has "
+                         << loops.getThreads()[1] << "; on a GPU they are equal";
   }
   return success();
 }
 
 LogicalResult LoopsFit::verifyShared() {
-  int64_t most = std::max<int64_t>(0, numKept() - int64_t(together()) - rules.inside);
+  int64_t most = std::max<int64_t>(0, numKept() - int64_t(together()) - rules.unshared);
   if (loops.getParallel() > most || (rules.allShared && loops.getParallel() < most))
     return emitError() << (rules.allShared ? "exactly " : "at most ") << most
                        << " of the outermost loops of a walk over " << walkName()
@@ -166,9 +167,13 @@ LogicalResult LoopsFit::verifyNeighbours() {
     return emitError() << "an iteration of a walk over " << walkName() << " computes one point on this target";
   if (rules.neighbours == Neighbours::Whole &&
       (!hasNeighbours() || order.back().count != 1 || extentOf(order.back()) != vector))
-    return emitError() << "neighbours are all iterations of a loop over the innermost dimension";
-  if (rules.neighbours == Neighbours::Divisor && (!hasNeighbours() || extentOf(order.back()) % vector != 0))
-    return emitError() << "neighbours divide an innermost loop that ends with the innermost dimension";
+    return emitError() << "vector = " << vector
+                       << " needs an innermost loop of as many iterations over the last dimension alone";
+  if (rules.neighbours == Neighbours::Divisor && !hasNeighbours())
+    return emitError() << "vector = " << vector << " needs an innermost loop that ends with the last dimension";
+  if (rules.neighbours == Neighbours::Divisor && extentOf(order.back()) % vector != 0)
+    return emitError() << "vector = " << vector << " does not divide the innermost loop, which has "
+                       << extentOf(order.back()) << " iterations";
   if (vector > most)
     return emitError() << "at most " << most << " neighbours are computed together, not " << vector;
   return success();
@@ -177,9 +182,11 @@ LogicalResult LoopsFit::verifyNeighbours() {
 LogicalResult LoopsFit::verifyThreads() {
   int64_t rows = loops.getThreads()[0], columns = loops.getThreads()[1];
   if (rules.threads == Threads::Warps && (columns % warpThreads != 0 || (rows > 1 && columns != warpThreads)))
-    return emitError() << "a row belongs to a warp or to a block";
+    return emitError() << "a block has several rows only if each is one warp of " << warpThreads
+                       << " threads, and else one row of whole warps, not " << rows << 'x' << columns;
   if (rules.threads == Threads::Powers && (columns > warpThreads || !llvm::isPowerOf2_64(columns)))
-    return emitError() << "the threads of a row of columns are a power of two, at most a warp";
+    return emitError() << "columns are shared by a power of two of threads, at most " << warpThreads << ", not by "
+                       << columns;
   return success();
 }
 
@@ -224,7 +231,7 @@ LogicalResult LoopsFit::verifySharedMemory() {
 LogicalResult LoopsFit::verifyUnrolled() {
   if (!loops.getUnroll())
     return success();
-  if (!rules.unroll)
+  if (!rules.mayUnroll)
     return emitError() << "only the threads of a GPU that share a row unroll their pieces of it";
   bool isOneLoop = int64_t(order.size()) - numKept() == 1 && (order.back().count == 1 || hasNeighbours());
   if (!isOneLoop)
@@ -239,7 +246,7 @@ LogicalResult LoopsFit::verify() {
   if (failed(verifySpace()) || failed(verifyOrder()) || failed(verifyTiles()) || failed(verifyShared()) ||
       failed(verifyNeighbours()) || failed(verifyUnrolled()))
     return failure();
-  if (!loops.getCuts().empty() && (!rules.cuts || together()))
+  if (!loops.getCuts().empty() && (!rules.mayCut || together()))
     return emitError() << "only loops over single points on the host are cut";
   return gpu ? success(succeeded(verifyThreads()) && succeeded(verifySharedMemory())) : success();
 }
@@ -250,7 +257,11 @@ LogicalResult kernel::verifyLoops(DispatchOp dispatch, const GpuArch *gpu) {
     return success();
   if (dispatch.isBatch())
     return dispatch.emitOpError("is a batch, whose members have loops, and has loops of its own");
-  auto emitError = [&] { return dispatch.emitOpError("loops: "); };
+  auto emitError = [&] {
+    InFlightDiagnostic error = dispatch.emitOpError("loops: ");
+    error.attachNote() << "hint: run mpc-plan-loops again, which replaces these loops";
+    return error;
+  };
   if (!dispatch.isContraction())
     return LoopsFit(dispatch, loops, gpu, emitError).verify();
   if (gpu)

@@ -113,7 +113,8 @@ func.func @threads(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 func.func @untiled(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  // expected-error @+1 {{tiles are made of the tiles of the two innermost loops}}
+  // expected-error @+2 {{tiles are made of the tiles of the two innermost loops}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<tiles 4x8 order = [0 by 2, 1]>} : (tensor<4x8xf32>) -> tensor<4x8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %y = graph.exp %a : tensor<4x8xf32>
@@ -124,7 +125,8 @@ func.func @untiled(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 func.func @unroll(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  // expected-error @+1 {{only the threads of a GPU that share a row unroll their pieces of it}}
+  // expected-error @+2 {{only the threads of a GPU that share a row unroll their pieces of it}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 4x8 order = [0, 1] unroll>} : (tensor<4x8xf32>) -> tensor<4x8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %y = graph.exp %a : tensor<4x8xf32>
@@ -157,7 +159,8 @@ func.func @cut(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 func.func @dims(%x: tensor<4x8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{loops: the dimensions of its space are 4x8}}
+  // expected-error @+2 {{loops: the dimensions of its space are 4x8}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<columns 32x8 order = [0, 1]>} : (tensor<4x8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %y = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<4x8xf32>) -> tensor<8xf32>
@@ -168,7 +171,8 @@ func.func @dims(%x: tensor<4x8xf32>) -> tensor<8xf32> {
 
 // -----
 func.func @no_reduction(%x: tensor<4x8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{loops: points do not go through a dispatch of the form reduction}}
+  // expected-error @+2 {{loops: points do not go through a dispatch of the form reduction}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<points 4x8 order = [0, 1]>} : (tensor<4x8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %y = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<4x8xf32>) -> tensor<8xf32>
@@ -179,7 +183,8 @@ func.func @no_reduction(%x: tensor<4x8xf32>) -> tensor<8xf32> {
 
 // -----
 func.func @both(%x: tensor<4x8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{loops: a loop walks both kept and reduced dimensions}}
+  // expected-error @+2 {{loops: a loop walks both kept and reduced dimensions}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<columns 4x8 order = [0 to 1]>} : (tensor<4x8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %y = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<4x8xf32>) -> tensor<8xf32>
@@ -190,7 +195,8 @@ func.func @both(%x: tensor<4x8xf32>) -> tensor<8xf32> {
 
 // -----
 func.func @reduced_last(%x: tensor<4x8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{loops: a walk over columns ends with a kept dimension}}
+  // expected-error @+2 {{loops: a walk over columns ends with a kept dimension}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<columns 4x8 order = [1, 0]>} : (tensor<4x8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %y = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<4x8xf32>) -> tensor<8xf32>
@@ -201,7 +207,8 @@ func.func @reduced_last(%x: tensor<4x8xf32>) -> tensor<8xf32> {
 
 // -----
 func.func @kept_last(%x: tensor<4x8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{loops: a loop over a kept dimension is inside of one over a reduced dimension}}
+  // expected-error @+2 {{loops: a loop over a kept dimension is inside of one over a reduced dimension}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<rows 4x8 order = [0, 1]>} : (tensor<4x8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %y = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<4x8xf32>) -> tensor<8xf32>
@@ -212,7 +219,8 @@ func.func @kept_last(%x: tensor<4x8xf32>) -> tensor<8xf32> {
 
 // -----
 func.func @reduced_parallel(%x: tensor<4x8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{loops: at most 1 of the outermost loops of a walk over rows are parallel on this target, not 2}}
+  // expected-error @+2 {{loops: at most 1 of the outermost loops of a walk over rows are parallel on this target, not 2}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<rows 4x8 order = [1, 0] parallel = 2>} : (tensor<4x8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %y = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<4x8xf32>) -> tensor<8xf32>
@@ -223,7 +231,8 @@ func.func @reduced_parallel(%x: tensor<4x8xf32>) -> tensor<8xf32> {
 
 // -----
 func.func @host_threads(%x: tensor<4x8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{loops: a kernel of the host has no threads}}
+  // expected-error @+2 {{loops: a kernel of the host has no threads}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<rows 4x8 order = [1, 0] parallel = 1 threads = 4x32>} : (tensor<4x8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<4x8xf32>):
     %y = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<4x8xf32>) -> tensor<8xf32>
@@ -235,7 +244,8 @@ func.func @host_threads(%x: tensor<4x8xf32>) -> tensor<8xf32> {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @no_threads(%x: tensor<32xf32>) -> tensor<32xf32> {
-    // expected-error @+1 {{loops: a kernel of a GPU has threads}}
+    // expected-error @+2 {{loops: a kernel of a GPU has threads}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 32 order = [0]>} : (tensor<32xf32>) -> tensor<32xf32> {
     ^bb0(%a: tensor<32xf32>):
       %y = graph.exp %a : tensor<32xf32>
@@ -249,7 +259,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // Tiles of values and their transposes are a form of their own.
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @pointwise_copies(%x: tensor<8x4xf32>) -> tensor<4x8xf32> {
-    // expected-error @+1 {{loops: copies do not go through a dispatch of the form pointwise}}
+    // expected-error @+2 {{loops: copies do not go through a dispatch of the form pointwise}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<copies 1x8x4 order = [0, 1 by 64, 2 by 64] parallel = 1 threads = 1x256>} : (tensor<8x4xf32>) -> tensor<4x8xf32> {
     ^bb0(%a: tensor<8x4xf32>):
       %y = graph.transpose %a {permutation = array<i64: 1, 0>} : (tensor<8x4xf32>) -> tensor<4x8xf32>
@@ -262,7 +273,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // -----
 // A scatter has loops of its own.
 func.func @scatter(%dy: tensor<32x64xf32>, %i: tensor<32xi64>) -> tensor<1000x64xf32> {
-  // expected-error @+1 {{loops: points do not go through a dispatch of the form scatter}}
+  // expected-error @+2 {{loops: points do not go through a dispatch of the form scatter}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch scatter "d" (%dy, %i) {loops = #kernel.loops<points 1000x64 order = [0, 1]>} : (tensor<32x64xf32>, tensor<32xi64>) -> tensor<1000x64xf32> {
   ^bb0(%a: tensor<32x64xf32>, %b: tensor<32xi64>):
     %y = graph.gather_grad %a, %b {axis = 0 : i64} : (tensor<32x64xf32>, tensor<32xi64>) -> tensor<1000x64xf32>
@@ -300,7 +312,8 @@ func.func @many_threads(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 func.func @empty(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
-  // expected-error @+1 {{loops: all results are empty, and no loops compute them}}
+  // expected-error @+2 {{loops: all results are empty, and no loops compute them}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points order = []>} : (tensor<0x4xf32>) -> tensor<0x4xf32> {
   ^bb0(%a: tensor<0x4xf32>):
     %y = graph.exp %a : tensor<0x4xf32>
@@ -311,7 +324,8 @@ func.func @empty(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
 
 // -----
 func.func @outer_tile(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  // expected-error @+1 {{loops: only the innermost loop of a walk over points may have tiles on this target}}
+  // expected-error @+2 {{loops: only the innermost loop of a walk over points may have tiles on this target}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 8x4 order = [0 by 2, 1]>} : (tensor<8x4xf32>) -> tensor<8x4xf32> {
   ^bb0(%a: tensor<8x4xf32>):
     %y = graph.exp %a : tensor<8x4xf32>
@@ -322,7 +336,8 @@ func.func @outer_tile(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
 
 // -----
 func.func @reduced_tile(%x: tensor<8x4xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{loops: none of the loops of a walk over rows may have tiles on this target}}
+  // expected-error @+2 {{loops: none of the loops of a walk over rows may have tiles on this target}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<rows 8x4 order = [0, 1 by 2]>} : (tensor<8x4xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<8x4xf32>):
     %y = graph.reduce_sum %a {axes = array<i64: 1>, keepdims = false} : (tensor<8x4xf32>) -> tensor<8xf32>
@@ -333,7 +348,8 @@ func.func @reduced_tile(%x: tensor<8x4xf32>) -> tensor<8xf32> {
 
 // -----
 func.func @inner_reduced_tile(%x: tensor<4x8x16xf32>) -> tensor<16xf32> {
-  // expected-error @+1 {{loops: only the innermost loop and the outermost reduced one of a walk over columns may have tiles on this target}}
+  // expected-error @+2 {{loops: only the innermost loop and the outermost reduced one of a walk over columns may have tiles on this target}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<columns 4x8x16 order = [0, 1 by 2, 2]>} : (tensor<4x8x16xf32>) -> tensor<16xf32> {
   ^bb0(%a: tensor<4x8x16xf32>):
     %r = graph.exp %a : tensor<4x8x16xf32>
@@ -345,7 +361,8 @@ func.func @inner_reduced_tile(%x: tensor<4x8x16xf32>) -> tensor<16xf32> {
 
 // -----
 func.func @third_tile(%x: tensor<2x16x16xf32>) -> tensor<2x16x16xf32> {
-  // expected-error @+1 {{loops: only the two innermost loops of a walk over tiles may have tiles on this target}}
+  // expected-error @+2 {{loops: only the two innermost loops of a walk over tiles may have tiles on this target}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<tiles 2x16x16 order = [0 by 2, 1 by 16, 2 by 16] parallel = 1>} : (tensor<2x16x16xf32>) -> tensor<2x16x16xf32> {
   ^bb0(%a: tensor<2x16x16xf32>):
     %y = graph.exp %a : tensor<2x16x16xf32>
@@ -356,7 +373,8 @@ func.func @third_tile(%x: tensor<2x16x16xf32>) -> tensor<2x16x16xf32> {
 
 // -----
 func.func @large_tile(%x: tensor<512x10xf32>) -> tensor<10xf32> {
-  // expected-error @+1 {{loops: a tile of 64 iterations is larger than its loop, which has 10}}
+  // expected-error @+2 {{loops: a tile of 64 iterations is larger than its loop, which has 10}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<columns 512x10 order = [0, 1 by 64]>} : (tensor<512x10xf32>) -> tensor<10xf32> {
   ^bb0(%a: tensor<512x10xf32>):
     %y = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<512x10xf32>) -> tensor<10xf32>
@@ -368,7 +386,8 @@ func.func @large_tile(%x: tensor<512x10xf32>) -> tensor<10xf32> {
 // -----
 // The sums of a block lie on the stack of a thread.
 func.func @many_sums(%x: tensor<64x1000000xf32>) -> tensor<1000000xf32> {
-  // expected-error @+1 {{loops: a block has sums of at most 64 columns, not of 1000000}}
+  // expected-error @+2 {{loops: a block has sums of at most 64 columns, not of 1000000}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<columns 64x1000000 order = [0, 1]>} : (tensor<64x1000000xf32>) -> tensor<1000000xf32> {
   ^bb0(%a: tensor<64x1000000xf32>):
     %y = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<64x1000000xf32>) -> tensor<1000000xf32>
@@ -380,7 +399,8 @@ func.func @many_sums(%x: tensor<64x1000000xf32>) -> tensor<1000000xf32> {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @square_tiles(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
-    // expected-error @+1 {{loops: tiles are squares of as many elements as a row of threads has}}
+    // expected-error @+2 {{loops: a tile has 16 iterations and a row of threads has 32; on a GPU they are equal}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<tiles 8x64 order = [0 by 16, 1 by 32] threads = 8x32>} : (tensor<8x64xf32>) -> tensor<8x64xf32> {
     ^bb0(%a: tensor<8x64xf32>):
       %y = graph.exp %a : tensor<8x64xf32>
@@ -393,7 +413,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @gpu_tile(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
-    // expected-error @+1 {{loops: none of the loops of a walk over points may have tiles on this target}}
+    // expected-error @+2 {{loops: none of the loops of a walk over points may have tiles on this target}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 8x64 order = [0, 1 by 32] parallel = 2 threads = 1x256>} : (tensor<8x64xf32>) -> tensor<8x64xf32> {
     ^bb0(%a: tensor<8x64xf32>):
       %y = graph.exp %a : tensor<8x64xf32>
@@ -406,7 +427,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @shared_tiles(%x: tensor<2048x2048xf32>) -> tensor<2048x2048xf32> {
-    // expected-error @+1 {{loops: a block takes 4198400 bytes of shared memory, and one of sm_80 has 166912}}
+    // expected-error @+2 {{loops: a block takes 4198400 bytes of shared memory, and one of sm_80 has 166912}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<tiles 2048x2048 order = [0 by 1024, 1 by 1024] threads = 1x1024>} : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32> {
     ^bb0(%a: tensor<2048x2048xf32>):
       %y = graph.transpose %a {permutation = array<i64: 1, 0>} : (tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
@@ -418,7 +440,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 
 // -----
 func.func @host_copies(%x: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<4x8xf32>) {
-  // expected-error @+1 {{loops: copies are for GPUs}}
+  // expected-error @+2 {{loops: copies are for GPUs}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0:2 = kernel.dispatch transposed_copy "d" (%x) {loops = #kernel.loops<copies 1x8x4 order = [0, 1 by 64, 2 by 64]>} : (tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<4x8xf32>) {
   ^bb0(%a: tensor<8x4xf32>):
     %1 = graph.exp %a : tensor<8x4xf32>
@@ -432,7 +455,8 @@ func.func @host_copies(%x: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<4x8xf32>
 // Emission takes the loops for those over matrices, rows and columns.
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @swapped_copies(%x: tensor<64x128xf32>) -> (tensor<64x128xf32>, tensor<128x64xf32>) {
-    // expected-error @+1 {{loops: the loops of copies are [0, 1 by 64, 2 by 64]}}
+    // expected-error @+2 {{loops: the loops of copies are [0, 1 by 64, 2 by 64]}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0:2 = kernel.dispatch transposed_copy "d" (%x) {loops = #kernel.loops<copies 1x64x128 order = [0, 2 by 64, 1 by 64] parallel = 1 threads = 1x256>} : (tensor<64x128xf32>) -> (tensor<64x128xf32>, tensor<128x64xf32>) {
     ^bb0(%a: tensor<64x128xf32>):
       %1 = graph.exp %a : tensor<64x128xf32>
@@ -446,7 +470,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @merged_copies(%x: tensor<64x128xf32>) -> (tensor<64x128xf32>, tensor<128x64xf32>) {
-    // expected-error @+1 {{loops: the loops of copies are [0, 1 by 64, 2 by 64]}}
+    // expected-error @+2 {{loops: the loops of copies are [0, 1 by 64, 2 by 64]}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0:2 = kernel.dispatch transposed_copy "d" (%x) {loops = #kernel.loops<copies 1x64x128 order = [0 to 1 by 64, 2 by 64] threads = 1x256>} : (tensor<64x128xf32>) -> (tensor<64x128xf32>, tensor<128x64xf32>) {
     ^bb0(%a: tensor<64x128xf32>):
       %1 = graph.exp %a : tensor<64x128xf32>
@@ -459,7 +484,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 
 // -----
 func.func @shared(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  // expected-error @+1 {{loops: at most 1 of the outermost loops of a walk over points are parallel on this target, not 2}}
+  // expected-error @+2 {{loops: at most 1 of the outermost loops of a walk over points are parallel on this target, not 2}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 8x4 order = [0, 1] parallel = 2>} : (tensor<8x4xf32>) -> tensor<8x4xf32> {
   ^bb0(%a: tensor<8x4xf32>):
     %y = graph.exp %a : tensor<8x4xf32>
@@ -470,7 +496,8 @@ func.func @shared(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
 
 // -----
 func.func @tiles_alone(%x: tensor<2x16x16xf32>) -> tensor<2x16x16xf32> {
-  // expected-error @+1 {{loops: exactly 1 of the outermost loops of a walk over tiles are parallel on this target, not 0}}
+  // expected-error @+2 {{loops: exactly 1 of the outermost loops of a walk over tiles are parallel on this target, not 0}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<tiles 2x16x16 order = [0, 1 by 16, 2 by 16]>} : (tensor<2x16x16xf32>) -> tensor<2x16x16xf32> {
   ^bb0(%a: tensor<2x16x16xf32>):
     %y = graph.exp %a : tensor<2x16x16xf32>
@@ -482,7 +509,8 @@ func.func @tiles_alone(%x: tensor<2x16x16xf32>) -> tensor<2x16x16xf32> {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @all_parallel(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
-    // expected-error @+1 {{loops: exactly 2 of the outermost loops of a walk over points are parallel on this target, not 1}}
+    // expected-error @+2 {{loops: exactly 2 of the outermost loops of a walk over points are parallel on this target, not 1}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 8x64 order = [0, 1] parallel = 1 threads = 1x256>} : (tensor<8x64xf32>) -> tensor<8x64xf32> {
     ^bb0(%a: tensor<8x64xf32>):
       %y = graph.exp %a : tensor<8x64xf32>
@@ -494,7 +522,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 
 // -----
 func.func @half_vector(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  // expected-error @+1 {{loops: neighbours are all iterations of a loop over the innermost dimension}}
+  // expected-error @+2 {{loops: vector = 2 needs an innermost loop of as many iterations over the last dimension alone}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 8x4 order = [0, 1] vector = 2>} : (tensor<8x4xf32>) -> tensor<8x4xf32> {
   ^bb0(%a: tensor<8x4xf32>):
     %y = graph.exp %a : tensor<8x4xf32>
@@ -506,7 +535,8 @@ func.func @half_vector(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
 // -----
 // The innermost loop walks the outermost dimension.
 func.func @outer_vector(%x: tensor<4x8x3xf32>) -> tensor<4x8x3xf32> {
-  // expected-error @+1 {{loops: neighbours are all iterations of a loop over the innermost dimension}}
+  // expected-error @+2 {{loops: vector = 4 needs an innermost loop of as many iterations over the last dimension alone}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 4x8x3 order = [1, 2, 0] vector = 4>} : (tensor<4x8x3xf32>) -> tensor<4x8x3xf32> {
   ^bb0(%a: tensor<4x8x3xf32>):
     %y = graph.exp %a : tensor<4x8x3xf32>
@@ -517,7 +547,8 @@ func.func @outer_vector(%x: tensor<4x8x3xf32>) -> tensor<4x8x3xf32> {
 
 // -----
 func.func @row_vector(%x: tensor<8x4xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{loops: an iteration of a walk over rows computes one point on this target}}
+  // expected-error @+2 {{loops: an iteration of a walk over rows computes one point on this target}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<rows 8x4 order = [0, 1] vector = 4>} : (tensor<8x4xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<8x4xf32>):
     %y = graph.reduce_sum %a {axes = array<i64: 1>, keepdims = false} : (tensor<8x4xf32>) -> tensor<8xf32>
@@ -528,7 +559,8 @@ func.func @row_vector(%x: tensor<8x4xf32>) -> tensor<8xf32> {
 
 // -----
 func.func @wide_vector(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
-  // expected-error @+1 {{loops: at most 8 neighbours are computed together, not 64}}
+  // expected-error @+2 {{loops: at most 8 neighbours are computed together, not 64}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 4x64 order = [0, 1] vector = 64>} : (tensor<4x64xf32>) -> tensor<4x64xf32> {
   ^bb0(%a: tensor<4x64xf32>):
     %y = graph.exp %a : tensor<4x64xf32>
@@ -540,7 +572,8 @@ func.func @wide_vector(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @neighbours(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
-    // expected-error @+1 {{loops: neighbours divide an innermost loop that ends with the innermost dimension}}
+    // expected-error @+2 {{loops: vector = 3 does not divide the innermost loop, which has 64 iterations}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 8x64 order = [0, 1] parallel = 2 vector = 3 threads = 1x256>} : (tensor<8x64xf32>) -> tensor<8x64xf32> {
     ^bb0(%a: tensor<8x64xf32>):
       %y = graph.exp %a : tensor<8x64xf32>
@@ -553,7 +586,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @many_neighbours(%x: tensor<64x1024xf32>) -> tensor<1024xf32> {
-    // expected-error @+1 {{loops: at most 8 neighbours are computed together, not 1024}}
+    // expected-error @+2 {{loops: at most 8 neighbours are computed together, not 1024}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<columns 64x1024 order = [0, 1] vector = 1024 threads = 32x1>} : (tensor<64x1024xf32>) -> tensor<1024xf32> {
     ^bb0(%a: tensor<64x1024xf32>):
       %y = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<64x1024xf32>) -> tensor<1024xf32>
@@ -566,7 +600,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @half_warp(%x: tensor<8x64xf32>) -> tensor<8xf32> {
-    // expected-error @+1 {{loops: a row belongs to a warp or to a block}}
+    // expected-error @+2 {{loops: a block has several rows only if each is one warp of 32 threads, and else one row of whole warps, not 2x64}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<rows 8x64 order = [0, 1] parallel = 1 threads = 2x64>} : (tensor<8x64xf32>) -> tensor<8xf32> {
     ^bb0(%a: tensor<8x64xf32>):
       %y = graph.reduce_sum %a {axes = array<i64: 1>, keepdims = false} : (tensor<8x64xf32>) -> tensor<8xf32>
@@ -579,7 +614,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @wide_columns(%x: tensor<8x64xf32>) -> tensor<64xf32> {
-    // expected-error @+1 {{loops: the threads of a row of columns are a power of two, at most a warp}}
+    // expected-error @+2 {{loops: columns are shared by a power of two of threads, at most 32, not by 64}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<columns 8x64 order = [0, 1] threads = 4x64>} : (tensor<8x64xf32>) -> tensor<64xf32> {
     ^bb0(%a: tensor<8x64xf32>):
       %y = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<8x64xf32>) -> tensor<64xf32>
@@ -592,7 +628,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_60">} {
   func.func @shared_sums(%x: tensor<64x1024xf64>) -> tensor<1024xf64> {
-    // expected-error @+1 {{loops: a block takes 65536 bytes of shared memory, and one of sm_60 has 49152}}
+    // expected-error @+2 {{loops: a block takes 65536 bytes of shared memory, and one of sm_60 has 49152}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<columns 64x1024 order = [0, 1] vector = 8 threads = 32x32>} : (tensor<64x1024xf64>) -> tensor<1024xf64> {
     ^bb0(%a: tensor<64x1024xf64>):
       %y = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<64x1024xf64>) -> tensor<1024xf64>
@@ -606,7 +643,8 @@ module attributes {kernel.target = #kernel.target<"sm_60">} {
 // All tensors in memory are small.
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @wide_space(%x: tensor<65536x1xf32>, %z: tensor<1x65536xf32>) -> tensor<f32> {
-    // expected-error @+1 {{loops: its space has 4294967296 points, and the threads of a GPU count in 32 bits}}
+    // expected-error @+2 {{loops: its space has 4294967296 points, and the threads of a GPU count in 32 bits}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch reduction "d" (%x, %z) {loops = #kernel.loops<rows 65536x65536 order = [0 to 1] threads = 1x1024>} : (tensor<65536x1xf32>, tensor<1x65536xf32>) -> tensor<f32> {
     ^bb0(%a: tensor<65536x1xf32>, %b: tensor<1x65536xf32>):
       %d = graph.sub %a, %b : (tensor<65536x1xf32>, tensor<1x65536xf32>) -> tensor<65536x65536xf32>
@@ -620,7 +658,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @two_loops(%x: tensor<4x8x64xf32>) -> tensor<8xf32> {
-    // expected-error @+1 {{loops: only a single loop over the row is unrolled}}
+    // expected-error @+2 {{loops: only a single loop over the row is unrolled}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<rows 4x8x64 order = [1, 0, 2] parallel = 1 threads = 4x32 unroll>} : (tensor<4x8x64xf32>) -> tensor<8xf32> {
     ^bb0(%a: tensor<4x8x64xf32>):
       %y = graph.reduce_sum %a {axes = array<i64: 0, 2>, keepdims = false} : (tensor<4x8x64xf32>) -> tensor<8xf32>
@@ -633,7 +672,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @many_pieces(%x: tensor<8x65536xf32>) -> tensor<8xf32> {
-    // expected-error @+1 {{loops: a thread unrolls at most 4 pieces of a row, not 2048}}
+    // expected-error @+2 {{loops: a thread unrolls at most 4 pieces of a row, not 2048}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<rows 8x65536 order = [0, 1] parallel = 1 threads = 4x32 unroll>} : (tensor<8x65536xf32>) -> tensor<8xf32> {
     ^bb0(%a: tensor<8x65536xf32>):
       %y = graph.reduce_sum %a {axes = array<i64: 1>, keepdims = false} : (tensor<8x65536xf32>) -> tensor<8xf32>
@@ -646,7 +686,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @gpu_cuts(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
-    // expected-error @+1 {{loops: only loops over single points on the host are cut}}
+    // expected-error @+2 {{loops: only loops over single points on the host are cut}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 8x64 order = [0, 1] parallel = 2 threads = 1x256 cuts = [32]>} : (tensor<8x64xf32>) -> tensor<8x64xf32> {
     ^bb0(%a: tensor<8x64xf32>):
       %y = graph.exp %a : tensor<8x64xf32>
@@ -659,7 +700,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // -----
 // The innermost loop is no loop here, and another one would be cut.
 func.func @vector_cuts(%x: tensor<2x8x4xf32>, %z: tensor<2x8x4xf32>) -> tensor<4x8x4xf32> {
-  // expected-error @+1 {{loops: only loops over single points on the host are cut}}
+  // expected-error @+2 {{loops: only loops over single points on the host are cut}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch pointwise "d" (%x, %z) {loops = #kernel.loops<points 4x8x4 order = [0 to 1, 2] vector = 4 cuts = [2]>} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<4x8x4xf32> {
   ^bb0(%a: tensor<2x8x4xf32>, %b: tensor<2x8x4xf32>):
     %y = graph.concat %a, %b {axis = 0 : i64} : (tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<4x8x4xf32>
@@ -671,7 +713,8 @@ func.func @vector_cuts(%x: tensor<2x8x4xf32>, %z: tensor<2x8x4xf32>) -> tensor<4
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @gpu_contraction(%x: tensor<256x16xf32>, %z: tensor<16x64xf32>) -> (tensor<256x64xf32>, tensor<64xf32>) {
-    // expected-error @+1 {{loops: a contraction of a GPU has none, because its schedule says how it is computed}}
+    // expected-error @+2 {{loops: a contraction of a GPU has none, because its schedule says how it is computed}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0:2 = kernel.dispatch contraction "d" (%x, %z) {loops = #kernel.loops<columns 256x64 order = [0, 1] threads = 8x32>} : (tensor<256x16xf32>, tensor<16x64xf32>) -> (tensor<256x64xf32>, tensor<64xf32>) {
     ^bb0(%a: tensor<256x16xf32>, %b: tensor<16x64xf32>):
       %p = graph.matmul %a, %b : (tensor<256x16xf32>, tensor<16x64xf32>) -> tensor<256x64xf32>
@@ -684,7 +727,8 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 
 // -----
 func.func @call_alone(%x: tensor<256x16xf32>, %z: tensor<16x64xf32>) -> tensor<256x64xf32> {
-  // expected-error @+1 {{loops: a host library computes the only result of this contraction}}
+  // expected-error @+2 {{loops: a host library computes the only result of this contraction}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch contraction "d" (%x, %z) {loops = #kernel.loops<columns 256x64 order = [0, 1 by 32]>} : (tensor<256x16xf32>, tensor<16x64xf32>) -> tensor<256x64xf32> {
   ^bb0(%a: tensor<256x16xf32>, %b: tensor<16x64xf32>):
     %p = graph.matmul %a, %b : (tensor<256x16xf32>, tensor<16x64xf32>) -> tensor<256x64xf32>
@@ -696,7 +740,8 @@ func.func @call_alone(%x: tensor<256x16xf32>, %z: tensor<16x64xf32>) -> tensor<2
 // -----
 // The loops of a contraction are those behind the call.
 func.func @loops_behind(%x: tensor<256x16xf32>, %z: tensor<16x64xf32>) -> (tensor<256x64xf32>, tensor<64xf32>) {
-  // expected-error @+1 {{loops: the dimensions of its space are 256x64}}
+  // expected-error @+2 {{loops: the dimensions of its space are 256x64}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0:2 = kernel.dispatch contraction "d" (%x, %z) {loops = #kernel.loops<columns 16x64 order = [0, 1 by 32]>} : (tensor<256x16xf32>, tensor<16x64xf32>) -> (tensor<256x64xf32>, tensor<64xf32>) {
   ^bb0(%a: tensor<256x16xf32>, %b: tensor<16x64xf32>):
     %p = graph.matmul %a, %b : (tensor<256x16xf32>, tensor<16x64xf32>) -> tensor<256x64xf32>
@@ -708,7 +753,8 @@ func.func @loops_behind(%x: tensor<256x16xf32>, %z: tensor<16x64xf32>) -> (tenso
 
 // -----
 func.func @walk_behind(%x: tensor<256x16xf32>, %z: tensor<16x64xf32>) -> (tensor<256x64xf32>, tensor<64xf32>) {
-  // expected-error @+1 {{loops: points do not go through a dispatch of the form reduction}}
+  // expected-error @+2 {{loops: points do not go through a dispatch of the form reduction}}
+  // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0:2 = kernel.dispatch contraction "d" (%x, %z) {loops = #kernel.loops<points 256x64 order = [0, 1]>} : (tensor<256x16xf32>, tensor<16x64xf32>) -> (tensor<256x64xf32>, tensor<64xf32>) {
   ^bb0(%a: tensor<256x16xf32>, %b: tensor<16x64xf32>):
     %p = graph.matmul %a, %b : (tensor<256x16xf32>, tensor<16x64xf32>) -> tensor<256x64xf32>
