@@ -13,9 +13,9 @@ using namespace mpc::fusion;
 /// than linear time and deep recursion.
 static constexpr int64_t kLargestChain = 64;
 
-/// The most tensors that a transpose reads to compute its operand itself. Of more of them a kernel of their own
-/// overwrites one, where a transpose needs a buffer besides all of them; and the more there are, the less the operand,
-/// which is not stored, weighs against them.
+/// The most tensors that a transpose reads to compute its operand itself. Where there are more, the operand
+/// is stored: the kernel that computes it overwrites one of these tensors, but a transpose would need a buffer besides
+/// all of them.
 static constexpr size_t kMostTransposed = 2;
 
 /// Whether reading the operand again costs no more than reading the result would.

@@ -17,14 +17,14 @@ struct LoopRules {
     Matrices,  ///< the loops go over matrices, rows and columns; the latter two have tiles of gpuBlocks.copyTile
   };
 
-  /// How many neighbours along the innermost dimension an iteration or a thread may compute.
+  /// The number of neighbours along the innermost dimension that an iteration or a thread may compute.
   enum class Neighbours {
     One,
     Whole,  ///< one, or all iterations of the innermost loop, which then is no loop
     Divisor ///< one, or a number that divides the iterations of the innermost loop
   };
 
-  /// What the rows and columns of a GPU's block of threads are.
+  /// The shapes that a GPU's block of threads may have.
   enum class Threads {
     Any,
     Warps, ///< a row is one warp, or the block has a single row of whole warps

@@ -43,10 +43,11 @@ private:
   int64_t numKept() const {
     return llvm::count_if(order, [&](const Loop &loop) { return !isReduced(loop); });
   }
-  /// Whether the innermost loop ends with the innermost dimension, so that neighbouring iterations read and write
-  /// neighbouring elements.
+  /// Returns whether the innermost loop ends with the innermost dimension, so that neighbouring iterations read and
+  /// write neighbouring elements.
   bool hasNeighbours() const { return !order.empty() && order.back().last() + 1 == int64_t(dims.size()); }
-  /// Whether the iterations of the innermost loop are computed together, so that the loop around it is innermost.
+  /// Returns whether the iterations of the innermost loop are computed together, so that the loop around it is
+  /// innermost.
   bool together() const { return loops.getVector() > 1 && rules.neighbours == Neighbours::Whole; }
   StringRef walkName() const { return stringifyWalk(walk); }
 

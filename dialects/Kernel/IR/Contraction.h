@@ -17,7 +17,7 @@ enum class Mainloop {
 };
 /// Each needs instructions that those before it do without, and multiplies faster with them.
 inline constexpr Mainloop allMainloops[] = {Mainloop::Simt, Mainloop::Mma, Mainloop::Wgmma};
-/// Whether a table has one row for each mainloop, in their order, so that a mainloop is the index of its row.
+/// Returns whether a table has one row for each mainloop, in their order, so that a mainloop is the index of its row.
 template <typename Row, size_t size>
 constexpr bool hasRowOfEachMainloop(const Row (&rows)[size]) {
   for (size_t i = 0; i < size; ++i)

@@ -47,7 +47,7 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "custom<Form>($form) $name `(` $inputs `)` attr-dict `:` functional-type($inputs, $results) $body";
   let extraClassDeclaration = [{
-    /// What the body computes for each result.
+    /// Returns the values that the body yields, one for each result.
     ::mlir::OperandRange yielded() const { return (*this)->getRegion(0).front().getTerminator()->getOperands(); }
     /// The members of a batch; empty for other dispatches.
     std::vector<DispatchOp> members();
@@ -57,7 +57,7 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
     bool computesNothing();
     bool isBatch() { return getForm() == Form::Batch; }
     bool isContraction() { return getForm() == Form::Contraction; }
-    /// Whether it is a member of a batch.
+    /// Returns whether this dispatch is a member of a batch.
     bool isMember() const { return ::llvm::isa_and_nonnull<DispatchOp>((*this)->getParentOp()); }
     ::llvm::LogicalResult verifyContraction();
     ::llvm::LogicalResult verifyBatch();

@@ -24,7 +24,7 @@ inline constexpr HostBlocks hostBlocks;
 /// The threads that run in lockstep on every GPU, and the most threads of a block. Source: CUDA C++ Programming Guide
 /// 12.8, "Technical Specifications per Compute Capability" (table 30).
 inline constexpr int64_t warpThreads = 32, mostBlockThreads = 1024;
-/// Whether a block may have so many threads: whole warps, since nothing here masks threads out.
+/// Returns whether a block may have so many threads. They must be whole warps, because no kernel masks threads out.
 constexpr bool isBlockSize(int64_t threads) {
   return threads >= warpThreads && threads <= mostBlockThreads && threads % warpThreads == 0;
 }

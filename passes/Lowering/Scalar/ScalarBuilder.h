@@ -1,7 +1,7 @@
 //===- ScalarBuilder.h - arithmetic on scalars that reads like the formula ----------===//
 //
-// All lowerings write scalar code with it: the models of elements, the approximations of math functions, loop nests,
-// and the positions and addresses of kernels. An operation takes floats or integers and is the op for their type.
+// The models of elements, the approximations of math functions, and the positions and addresses of GPU kernels are
+// written with it. An operation takes floats or integers and is the op for their type.
 // Integers are signless, so an operation that depends on the sign is told whether they are unsigned. A number is a
 // constant of the other operand's type; an operation on an integer that a number does not change makes no op. C++ does
 // not say which argument of a call is evaluated first, so a formula whose arguments would both make ops names one of
@@ -19,7 +19,7 @@ namespace mpc {
 
 /// What a builder's integers stand for.
 enum class Integers {
-  Elements,  ///< numbers of the program: they wrap around, and an operation makes its op whatever the operands are
+  Elements,  ///< numbers of the program: they wrap around, and constants do not fold
   Positions, ///< indices and offsets: no operation overflows, what is divided is not negative, and constants fold
 };
 
