@@ -2,7 +2,8 @@
 //
 // #kernel.loops are drawn at random for a few dispatches. Most do not fit. Each that the verifier of kernel.dispatch
 // accepts becomes a kernel, for the host and for the emulator of GPUs, whose results are compared with the evaluator's.
-// So the test finds rules that are missing in dialects/Kernel/Analysis/LoopRules.h. That the rules are not too strict
+// So the test finds rules that are missing in dialects/Kernel/Analysis/LoopRules.h. The shared memory of each GPU kernel
+// is as large as the verifier has assumed. That the rules are not too strict
 // is seen from the other side (ChosenLoopsTest.cpp).
 //
 //===------------------------------------------------------------------------------------===//
@@ -11,7 +12,9 @@
 #include "compiler/Codegen/EmulatorCodegen.h"
 #include "compiler/Evaluator/Evaluator.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/BlockMemory.h"
 #include "dialects/Kernel/Analysis/Dims.h"
+#include "dialects/Kernel/IR/SharedMemory.h"
 #include "runtime/emulator/Emulator.h"
 #include "mlir/IR/Verifier.h"
 #include <gtest/gtest.h>
@@ -292,6 +295,12 @@ TEST_F(Loops, WhatFitsAGpuIsComputed) {
   KernelEmitter emitter(*parent, /*units=*/1);
   emitAll(emitter, accepted);
   ASSERT_FALSE(HasFatalFailure());
+  for (Accepted &item : accepted) { // before the kernels become code of the emulator
+    SCOPED_TRACE(item.text());
+    ModuleOp kernels = emitter.modules()[0];
+    EXPECT_EQ(SharedMemory(kernels.lookupSymbol(symbolOf(item.launch))).bytes,
+              sharedBytes(item.dispatch(), item.dispatch().getLoopsAttr()));
+  }
   auto bytes = emitEmulatorObject(emitter.modules()[0], HostCpu::native());
   ASSERT_TRUE(succeeded(bytes));
   rt::emulator::Module object(*bytes, "emulator");

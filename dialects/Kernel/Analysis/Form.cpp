@@ -1,5 +1,4 @@
 #include "dialects/Kernel/Analysis/Form.h"
-#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Kernel/Analysis/Space.h"
@@ -22,6 +21,10 @@ graph::TransposeOp TransposedCopy::transposeOf(Value yielded) {
   return op && graph::transposesMatrices(op) ? cast<graph::TransposeOp>(op) : graph::TransposeOp();
 }
 
+RankedTensorType TransposedCopy::tileOf(Value yielded) {
+  return RankedTensorType::get({gpuBlocks.copyTile * gpuBlocks.copyTile}, graph::elementOf(yielded));
+}
+
 std::optional<TransposedCopy> TransposedCopy::of(DispatchOp dispatch) {
   TransposedCopy copy;
   for (Value v : dispatch.yielded()) {
@@ -30,10 +33,10 @@ std::optional<TransposedCopy> TransposedCopy::of(DispatchOp dispatch) {
     if (own.size() < 2 || (!copy.shape.empty() && copy.shape != own))
       return std::nullopt;
     copy.shape = own;
-    int64_t bytes = llvm::divideCeil(graph::typeOf(v).getElementTypeBitWidth(), 8);
-    copy.hasOnlyBytes &= bytes == 1;
+    RankedTensorType tile = tileOf(v);
+    copy.hasOnlyBytes &= graph::bytesOf(tile) == tile.getNumElements();
     if (transpose)
-      copy.tileBytes += gpuBlocks.copyTile * gpuBlocks.copyTile * bytes;
+      copy.tileBytes += graph::bytesOf(tile);
     else
       copy.hasValues = true;
   }

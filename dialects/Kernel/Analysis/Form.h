@@ -3,6 +3,7 @@
 #define MPC_KERNEL_ANALYSIS_FORM_H
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Kernel/IR/Kernel.h"
+#include <optional>
 
 namespace mpc::kernel {
 
@@ -17,6 +18,8 @@ struct TransposedCopy {
   static std::optional<TransposedCopy> of(DispatchOp dispatch);
   /// Returns the op that transposes a result; null where the result is stored as it is.
   static graph::TransposeOp transposeOf(mlir::Value yielded);
+  /// Returns the type of a block's tile of a transposed result, row after row in one dimension.
+  static mlir::RankedTensorType tileOf(mlir::Value yielded);
 
   bool fits(const GpuArch &gpu) const { return tileBytes <= gpu.sharedBytesPerBlock; }
   /// For transposes alone the loops' tiles of 32 x 32 (passes/Lowering/KernelToGpu) are as good, unless elements have

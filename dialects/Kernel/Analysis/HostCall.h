@@ -17,7 +17,7 @@ struct HostCall {
   /// Returns the last value that the call computes.
   mlir::Value value() const { return bias ? mlir::Value(bias->getResult(0)) : contraction->getResult(0); }
   /// Returns whether loops have something to compute behind the call.
-  bool hasLoops() const { return contraction->getBlock()->getTerminator()->getNumOperands() > 1; }
+  bool hasLoops() const { return contraction->getParentOfType<DispatchOp>().yielded().size() > 1; }
 
   /// Fails with a located error where the dispatch has no memory for the call's result, that is, does not return it.
   static mlir::FailureOr<HostCall> of(DispatchOp dispatch);

@@ -1,5 +1,6 @@
 #include "dialects/Kernel/Analysis/LoopRules.h"
 
+using namespace mlir;
 using namespace mpc;
 using namespace mpc::kernel;
 using Tiling = LoopRules::Tiling;
@@ -31,6 +32,12 @@ std::optional<LoopRules> kernel::rulesOf(Walk walk, bool onGpu) {
                  : LoopRules{.tiling = Tiling::Sums, .unshared = 1};
   }
   llvm_unreachable("every walk has rules");
+}
+
+bool kernel::hasNeighbours(Walk walk, ArrayRef<Dim> dims, int64_t last) {
+  if (walk == Walk::Tiles || walk == Walk::Copies)
+    return false;
+  return last + 1 == int64_t(dims.size()) && dims[last].reduced == (walk == Walk::Rows);
 }
 
 bool kernel::walksForm(Walk walk, Form form) {

@@ -1,7 +1,9 @@
 //===- LoopRules.h - which loops each walk has on each target --------------------===//
 #ifndef MPC_KERNEL_ANALYSIS_LOOPRULES_H
 #define MPC_KERNEL_ANALYSIS_LOOPRULES_H
+#include "dialects/Kernel/Analysis/Dims.h"
 #include "dialects/Kernel/IR/Kernel.h"
+#include <optional>
 
 namespace mpc::kernel {
 
@@ -42,6 +44,11 @@ struct LoopRules {
 
 /// Returns the rules of a walk on the host or on GPUs; nullopt where the target does not have the walk.
 std::optional<LoopRules> rulesOf(Walk walk, bool onGpu);
+
+/// Returns whether neighbouring iterations of a walk's innermost loop, which ends with dimension `last`, read and write
+/// neighbouring elements: the loop ends with the innermost dimension. That is a reduced one where rows are walked, and
+/// else a kept one. Iterations of tiles and copies take neighbours by rules of their own, so the answer is no.
+bool hasNeighbours(Walk walk, llvm::ArrayRef<Dim> dims, int64_t last);
 
 /// Returns whether a walk goes through dispatches of a form. Scatters have loops of their own.
 bool walksForm(Walk walk, Form form);

@@ -2,6 +2,7 @@
 #include "dialects/Kernel/Analysis/Form.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mpc;

@@ -2,14 +2,15 @@
 #ifndef MPC_KERNEL_ANALYSIS_LOOPSBEHIND_H
 #define MPC_KERNEL_ANALYSIS_LOOPSBEHIND_H
 #include "dialects/Kernel/Analysis/HostCall.h"
+#include <memory>
 
 namespace mpc::kernel {
 
 /// The loop dispatch that reads the result of a host library's call and computes all other results of the call's
 /// dispatch. It is in no module.
 struct LoopsBehind {
-  /// The call, which is that of `contraction`, has loops. Fails with a located error where no one loop nest computes
-  /// what follows it.
+  /// Makes the dispatch of what follows `call`, the call of `contraction`; something does (HostCall::hasLoops). Fails
+  /// with a located error where no one loop nest computes it.
   static mlir::FailureOr<LoopsBehind> of(const HostCall &call, DispatchOp contraction);
 
   DispatchOp dispatch;

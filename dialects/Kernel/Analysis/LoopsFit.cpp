@@ -1,10 +1,15 @@
 #include "dialects/Kernel/Analysis/LoopsFit.h"
-#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/BlockMemory.h"
+#include "dialects/Kernel/Analysis/Countable.h"
 #include "dialects/Kernel/Analysis/Dims.h"
+#include "dialects/Kernel/Analysis/HostCall.h"
 #include "dialects/Kernel/Analysis/LoopRules.h"
 #include "dialects/Kernel/Analysis/LoopsBehind.h"
 #include "dialects/Kernel/Target/Blocks.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/InterleavedRange.h"
+#include "llvm/Support/MathExtras.h"
+#include <optional>
 
 using namespace mlir;
 using namespace mpc;
@@ -43,9 +48,8 @@ private:
   int64_t numKept() const {
     return llvm::count_if(order, [&](const Loop &loop) { return !isReduced(loop); });
   }
-  /// Returns whether the innermost loop ends with the innermost dimension, so that neighbouring iterations read and
-  /// write neighbouring elements.
-  bool hasNeighbours() const { return !order.empty() && order.back().last() + 1 == int64_t(dims.size()); }
+  /// Returns whether neighbouring iterations of the innermost loop read and write neighbouring elements.
+  bool hasNeighbours() const { return !order.empty() && kernel::hasNeighbours(walk, dims, order.back().last()); }
   /// Returns whether the iterations of the innermost loop are computed together, so that the loop around it is
   /// innermost.
   bool together() const { return loops.getVector() > 1 && rules.neighbours == Neighbours::Whole; }
@@ -80,12 +84,7 @@ LogicalResult LoopsFit::verifySpace() {
   auto extents = llvm::map_range(dims, [](Dim dim) { return dim.extent; });
   if (!llvm::equal(loops.getExtents(), extents))
     return emitError() << "the dimensions of its space are " << llvm::interleaved(extents, "x");
-  // Loops over rows and columns go on by up to a block's threads behind the last point, in 32 bits with a sign.
-  bool loopsInThreads = walk == Walk::Rows || walk == Walk::Columns;
-  int64_t points = llvm::product_of(extents);
-  if (gpu && points > INT32_MAX - (loopsInThreads ? llvm::product_of(loops.getThreads()) : 0))
-    return emitError() << "its space has " << points << " points, and the threads of a GPU count in 32 bits";
-  return success();
+  return gpu ? verifyCountable(dispatch) : success();
 }
 
 /// Loops over kept and reduced dimensions come in the order that the walk is made of.
@@ -191,38 +190,9 @@ LogicalResult LoopsFit::verifyThreads() {
   return success();
 }
 
-/// Returns how many bytes the running result of a reduction has: those of the type of its arithmetic, and eight for a
-/// mean of integers, whose sum must not wrap.
-static int64_t sumBytes(ReductionOpInterface reduction) {
-  Type type = graph::computeType(graph::elementOf(reduction->getOperand(0)));
-  return isa<IntegerType>(type) && reduction.isMean() ? 8 : llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
-}
-
-int64_t kernel::tileBytes(DispatchOp dispatch, int64_t side) {
-  int64_t bytes = 0;
-  for (Value v : dispatch.yielded())
-    bytes += side * tilePitch(side) * int64_t(llvm::divideCeil(graph::typeOf(v).getElementTypeBitWidth(), 8));
-  return bytes;
-}
-
-int64_t kernel::columnSumBytes(DispatchOp dispatch, int64_t threads, int64_t columns, int64_t vector) {
-  int64_t warps = threads / warpThreads, bytes = 0;
-  if (warps == 1)
-    return 0;
-  for (Operation &op : dispatch.getBody().front())
-    if (combinesElements(&op))
-      bytes += warps * columns * vector * sumBytes(cast<ReductionOpInterface>(op));
-  return bytes;
-}
-
-/// A block's tiles of all results, or the sums that its warps exchange, have room in its shared memory. (Form.cpp sees
-/// to the tiles of copies, and the few sums of rows always have room.)
+/// A block's tiles, or the sums that its warps exchange, have room in its shared memory.
 LogicalResult LoopsFit::verifySharedMemory() {
-  int64_t bytes = 0;
-  if (rules.tiling == Tiling::Squares)
-    bytes = tileBytes(dispatch, order.back().tile);
-  else if (walk == Walk::Columns)
-    bytes = columnSumBytes(dispatch, llvm::product_of(loops.getThreads()), loops.getThreads()[1], loops.getVector());
+  int64_t bytes = sharedBytes(dispatch, loops);
   if (bytes > gpu->sharedBytesPerBlock)
     return emitError() << "a block takes " << bytes << " bytes of shared memory, and one of " << gpu->name << " has "
                        << gpu->sharedBytesPerBlock;
@@ -267,11 +237,11 @@ LogicalResult kernel::verifyLoops(DispatchOp dispatch, const GpuArch *gpu) {
     return LoopsFit(dispatch, loops, gpu, emitError).verify();
   if (gpu)
     return emitError() << "a contraction of a GPU has none, because its schedule says how it is computed";
-  if (dispatch.getNumResults() == 1)
-    return emitError() << "a host library computes the only result of this contraction";
   FailureOr<HostCall> call = HostCall::of(dispatch);
   if (failed(call))
     return failure();
+  if (!call->hasLoops())
+    return emitError() << "a host library computes the only result of this contraction";
   FailureOr<LoopsBehind> behind = LoopsBehind::of(*call, dispatch);
   if (failed(behind))
     return failure();

@@ -34,6 +34,10 @@ std::string blockSizes();
 /// if their registers allow.
 inline constexpr int64_t blockThreads = 256;
 
+/// Returns how many elements lie between the rows of a block's square tile in shared memory: with one more element than
+/// the tile's side, walking it in either direction never meets a bank twice, whatever the size of elements.
+constexpr int64_t tilePitch(int64_t side) { return side + 1; }
+
 /// Pieces of loops on a GPU; what differs between GPUs is in GpuArch.h.
 struct GpuBlocks {
   int64_t vectorBytes = 16;                ///< the most bytes that one access moves

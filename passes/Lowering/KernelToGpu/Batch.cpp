@@ -13,7 +13,7 @@
 #include "dialects/Kernel/Analysis/SameCode.h"
 #include "dialects/Kernel/IR/SharedMemory.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
-#include "passes/Lowering/KernelToGpu/ThreadEmitter.h"
+#include "passes/Lowering/KernelToGpu/Threads.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -120,12 +120,12 @@ void BatchEmitter::adapt(LLVM::LLVMFuncOp member, Value number, int64_t threads)
 }
 
 void BatchEmitter::emitAlike(Alike &alike, Value block, int64_t first) {
-  ThreadEmitter t{*e};
   int64_t blocks = alike.blocks.count;
   Value local = e->sub(block, first);
   e->when(e->below(local, blocks * int64_t(alike.members.size())), [&] {
     bool several = alike.members.size() > 1;
-    Value number = several ? t.rem(local, blocks) : local, which = several ? t.div(local, blocks) : Value();
+    Value number = several ? remainder(*e, local, blocks) : local,
+          which = several ? quotient(*e, local, blocks) : Value();
     IRMapping mapping;
     for (BlockArgument parameter : alike.function.getArguments()) {
       Value pointer = parameterOf(alike.members.front(), parameter.getArgNumber());
@@ -137,7 +137,7 @@ void BatchEmitter::emitAlike(Alike &alike, Value block, int64_t first) {
       mapping.map(parameter, pointer);
     }
     bool all = alike.blocks.threads == threads;
-    e->when(all ? Value() : e->below(t.thread(), alike.blocks.threads), [&] {
+    e->when(all ? Value() : e->below(threadId(*e), alike.blocks.threads), [&] {
       adapt(alike.function, number, all ? 0 : alike.blocks.threads);
       for (Operation &op : alike.function.getBody().front().without_terminator())
         e->b.clone(op, mapping);
@@ -156,7 +156,7 @@ FailureOr<LaunchAttr> BatchEmitter::run() {
   ElementEmitter emitter(b, module);
   e = &emitter;
   createShared();
-  Value block = ThreadEmitter{*e}.block();
+  Value block = blockId(emitter);
   int64_t blocks = 0;
   for (Alike &alike : kinds) {
     emitAlike(alike, block, blocks);

@@ -12,8 +12,8 @@
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
-#include "passes/Lowering/KernelToGpu/ThreadEmitter.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/Lowering/KernelToGpu/Threads.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -35,31 +35,28 @@ Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result,
                           std::min({gpuBlocks.scatterRows, rows, gpuBlocks.scatterBytes / (threads * bytes)}));
   int64_t rowBlocks = (rows + blockRows - 1) / blockRows;
 
-  ThreadEmitter t{e};
   Type i32 = e.b.getI32Type(), i64 = e.b.getI64Type();
-  Value tid = t.thread(), lane = t.rem(tid, warpThreads), block = t.block();
-  Value column = e.add(e.mul(t.rem(block, columnBlocks), threads), tid), inside;
-  Value first = t.wide(e.mul(t.div(block, columnBlocks), blockRows));
+  Value tid = threadId(e), lane = remainder(e, tid, warpThreads), block = blockId(e);
+  Value column = e.add(e.mul(remainder(e, block, columnBlocks), threads), tid), inside;
+  Value first = toI64(e, e.mul(quotient(e, block, columnBlocks), blockRows));
   if (columns % threads != 0) { // threads without a column stay for the votes
     inside = e.below(column, columns);
     column = e.min(column, columns - 1, /*isUnsigned=*/true);
   }
-  Index at = e.opaque(t.wide(column), 0, columns - 1), a = e.floorDiv(at, inner), c = e.mod(at, inner);
-  Value memory =
-      kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3), blockRows * threads * bytes);
-  Buffer sums{memory, RankedTensorType::get({blockRows * threads}, type), {}, {}};
-  Index mine = e.opaque(t.wide(tid), 0, threads - 1);
-  auto place = [&](Value row) { return e.opaque(t.wide(row), 0, blockRows - 1) * threads + mine; };
+  Index at = e.opaque(toI64(e, column), 0, columns - 1), a = e.floorDiv(at, inner), c = e.mod(at, inner);
+  Buffer sums = sharedBuffer(e, RankedTensorType::get({blockRows * threads}, type));
+  Index mine = e.opaque(toI64(e, tid), 0, threads - 1);
+  auto place = [&](Value row) { return e.opaque(toI64(e, row), 0, blockRows - 1) * threads + mine; };
 
-  t.loop(e.i32(0), blockRows, 1, {},
-         [&](Value row, ValueRange) -> Values { return e.store(sums, place(row), e.constant(type, 0)), Values(); });
-  t.loop(e.i32(0), count, warpThreads, {}, [&](Value low, ValueRange) -> Values {
+  threadLoop(e, e.i32(0), blockRows, 1, {},
+             [&](Value row, ValueRange) -> Values { return e.store(sums, place(row), e.constant(type, 0)), Values(); });
+  threadLoop(e, e.i32(0), count, warpThreads, {}, [&](Value low, ValueRange) -> Values {
     Value number = e.add(low, lane), known;
     if (count % warpThreads != 0) {
       known = e.below(number, count);
       number = e.min(number, count - 1, /*isUnsigned=*/true);
     }
-    Value v = e.operand(op, 1, e.delinearize(e.opaque(t.wide(number), 0, count - 1), indices));
+    Value v = e.operand(op, 1, e.delinearize(e.opaque(toI64(e, number), 0, count - 1), indices));
     if (v.getType() != i64)
       v = e.extend(i64, v);
     Value negative = e.compare(arith::CmpIPredicate::slt, v, e.i64(0));
@@ -69,11 +66,11 @@ Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result,
     Value here = e.both(e.below(row, blockRows), known);
     Value target = e.select(here, e.truncate(i32, row), -1);
     e.when(kernel::VoteOp::create(e.b, e.b.getI1Type(), kernel::VoteMode::Any, here), [&] {
-      t.loop(e.i32(0), warpThreads, 1, {}, [&](Value other, ValueRange) -> Values {
+      threadLoop(e, e.i32(0), warpThreads, 1, {}, [&](Value other, ValueRange) -> Values {
         Value row = kernel::ShuffleOp::create(e.b, i32, kernel::ShuffleMode::Index, target, other);
         e.when(e.compare(arith::CmpIPredicate::sge, row, e.i32(0)), [&] {
           IndexVector y = e.delinearize(a, before);
-          llvm::append_range(y, e.delinearize(e.opaque(t.wide(e.add(low, other)), 0, count - 1), indices));
+          llvm::append_range(y, e.delinearize(e.opaque(toI64(e, e.add(low, other)), 0, count - 1), indices));
           llvm::append_range(y, e.delinearize(c, after));
           Index sum = place(row);
           Value term = e.operand(op, 0, y);
@@ -85,8 +82,8 @@ Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result,
     return {};
   });
   e.when(inside, [&] {
-    t.loop(e.i32(0), blockRows, 1, {}, [&](Value row, ValueRange) -> Values {
-      Value v = e.add(first, t.wide(row));
+    threadLoop(e, e.i32(0), blockRows, 1, {}, [&](Value row, ValueRange) -> Values {
+      Value v = e.add(first, toI64(e, row));
       e.when(rows % blockRows == 0 ? Value() : e.below(v, rows), [&] {
         Index to = (a * rows + e.opaque(v, 0, rows - 1)) * inner + c;
         e.store(result, to, e.round(e.load(sums, place(row)), element));

@@ -8,10 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
-#include "dialects/Graph/IR/Shapes.h"
-#include "dialects/Kernel/Analysis/LoopsFit.h"
+#include "dialects/Kernel/Analysis/BlockMemory.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/KernelToGpu/GpuNestEmitter.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -19,9 +18,9 @@ using namespace mpc;
 
 void GpuNestEmitter::bindLinear(ArrayRef<LoopVar> vars, Value linear) {
   for (size_t i = vars.size(); i-- > 0;) {
-    e.bindSymbols(vars[i].factors, t.wide(i == 0 ? linear : t.rem(linear, vars[i].extent)));
+    e.bindSymbols(vars[i].factors, toI64(e, i == 0 ? linear : remainder(e, linear, vars[i].extent)));
     if (i > 0)
-      linear = t.div(linear, vars[i].extent);
+      linear = quotient(e, linear, vars[i].extent);
   }
 }
 
@@ -83,7 +82,7 @@ void GpuNestEmitter::storeNeighbours(ArrayRef<unsigned> positions, bool kept) {
 
 Blocks GpuNestEmitter::pointwise() {
   int64_t count = iterations(plan.kept), threads = plan.threads();
-  Value thread = t.thread(), at = e.add(e.mul(t.block(), threads), thread);
+  Value thread = threadId(e), at = e.add(e.mul(blockId(e), threads), thread);
   e.when(count % threads == 0 ? Value() : e.below(at, count), [&] {
     bindLinear(plan.kept, at);
     storeNeighbours(plan.fullResults, /*kept=*/false);
@@ -94,25 +93,20 @@ Blocks GpuNestEmitter::pointwise() {
 Blocks GpuNestEmitter::tiles() {
   ArrayRef<LoopVar> others = ArrayRef(plan.kept).drop_back(2);
   const LoopVar &across = plan.kept[others.size()], &inner = plan.kept.back();
-  int64_t side = inner.tile, pitch = kernel::tilePitch(side), acrossTiles = across.blocks(),
-          innerTiles = inner.blocks();
-  Value tid = t.thread(), lane = t.rem(tid, side), line = t.div(tid, side), tile = t.block();
-  Value innerLow = e.mul(t.rem(tile, innerTiles), side);
-  tile = t.div(tile, innerTiles);
-  Value acrossLow = e.mul(t.rem(tile, acrossTiles), side);
-  bindLinear(others, t.div(tile, acrossTiles));
+  int64_t side = inner.tile, pitch = tilePitch(side), acrossTiles = across.blocks(), innerTiles = inner.blocks();
+  Value tid = threadId(e), lane = remainder(e, tid, side), line = quotient(e, tid, side), tile = blockId(e);
+  Value innerLow = e.mul(remainder(e, tile, innerTiles), side);
+  tile = quotient(e, tile, innerTiles);
+  Value acrossLow = e.mul(remainder(e, tile, acrossTiles), side);
+  bindLinear(others, quotient(e, tile, acrossTiles));
 
   llvm::SmallVector<Buffer> shared;
-  for (unsigned r : plan.fullResults) {
-    Type element = graph::elementOf(yielded[r]);
-    int64_t bytes = ElementEmitter::storageType(element).getIntOrFloatBitWidth() / 8;
-    Value memory = kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3), side * pitch * bytes);
-    shared.push_back({memory, RankedTensorType::get({side * pitch}, element), {}, {}});
-  }
+  for (unsigned r : plan.fullResults)
+    shared.push_back(sharedBuffer(e, kernel::tileOf(yielded[r], side)));
   /// Calls body(slot in the tile) for the thread's elements; neighbouring threads are neighbours along
   /// `across` or along `inner`.
   auto walkTile = [&](bool alongAcross, llvm::function_ref<void(const Index &)> body) {
-    t.loop(line, side, plan.threadRows, {}, [&](Value line, ValueRange) -> Values {
+    threadLoop(e, line, side, plan.threadRows, {}, [&](Value line, ValueRange) -> Values {
       Value a = alongAcross ? lane : line, i = alongAcross ? line : lane;
       Value acrossAt = e.add(acrossLow, a), innerAt = e.add(innerLow, i), inside;
       if (across.extent % side != 0)
@@ -120,10 +114,10 @@ Blocks GpuNestEmitter::tiles() {
       if (inner.extent % side != 0)
         inside = e.both(inside, e.below(innerAt, inner.extent));
       e.when(inside, [&] {
-        bind(across, t.wide(acrossAt));
-        bind(inner, t.wide(innerAt));
-        Index slot = e.opaque(t.wide(a), 0, side - 1);
-        body(slot + e.opaque(t.wide(i), 0, side - 1) * pitch);
+        bind(across, toI64(e, acrossAt));
+        bind(inner, toI64(e, innerAt));
+        Index slot = e.opaque(toI64(e, a), 0, side - 1);
+        body(slot + e.opaque(toI64(e, i), 0, side - 1) * pitch);
       });
       return {};
     });

@@ -2,8 +2,8 @@
 #ifndef MPC_LOWERING_KERNELTOGPU_GPUNESTEMITTER_H
 #define MPC_LOWERING_KERNELTOGPU_GPUNESTEMITTER_H
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
-#include "passes/Lowering/KernelToGpu/ThreadEmitter.h"
 #include "passes/Lowering/KernelToGpu/ThreadReducer.h"
+#include "passes/Lowering/KernelToGpu/Threads.h"
 #include "passes/Lowering/LoopPlan/NestSpace.h"
 
 namespace mpc {
@@ -14,7 +14,7 @@ class GpuNestEmitter : NestSpace {
 public:
   /// The plan's innermost loop counts pieces, if it has neighbours (splitNeighbours).
   GpuNestEmitter(const Plan &plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results, ElementEmitter &e)
-      : NestSpace(plan, dispatch, results, e), n(plan.vector), t{e} {}
+      : NestSpace(plan, dispatch, results, e), n(plan.vector) {}
 
   Blocks pointwise();
   Blocks tiles();
@@ -45,8 +45,8 @@ private:
   /// Calls body(carried) at every piece of the reduced space whose number is first + i*step.
   Values walk(mlir::Value first, int64_t step, mlir::ValueRange init,
               llvm::function_ref<Values(mlir::ValueRange)> body);
-  /// Does the same without a loop. `inside`, where it is not null, says whether the thread has this piece; if
-  /// it has not, `space` is that of the last piece.
+  /// Does the same without a loop. `inside` says whether the thread has this piece, and is null where every thread
+  /// has; a thread without one is at the last piece.
   void unrolled(mlir::Value first, int64_t step, llvm::function_ref<void(mlir::Value inside)> body);
 
   /// Adds up the thread's part of a row, whose first piece is `lane`.
@@ -61,7 +61,6 @@ private:
   void storeSingleColumns(Stage stage, ThreadReducer &reducer, const ColumnPlace &place);
 
   const int64_t n; ///< the number of neighbours that a thread computes
-  const ThreadEmitter t;
 };
 
 } // namespace mpc

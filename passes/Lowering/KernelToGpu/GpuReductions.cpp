@@ -18,7 +18,7 @@ using namespace mpc;
 
 GpuNestEmitter::Values GpuNestEmitter::walk(Value first, int64_t step, ValueRange init,
                                             llvm::function_ref<Values(ValueRange)> body) {
-  return t.loop(first, iterations(plan.reduced), step, init, [&](Value piece, ValueRange carried) {
+  return threadLoop(e, first, iterations(plan.reduced), step, init, [&](Value piece, ValueRange carried) {
     bindLinear(plan.reduced, piece);
     return body(carried);
   });
@@ -46,7 +46,7 @@ void GpuNestEmitter::unrolled(Value first, int64_t step, llvm::function_ref<void
       inside = e.below(piece, pieces);
       piece = e.min(piece, pieces - 1, /*isUnsigned=*/true);
     }
-    Index at = e.opaque(t.wide(piece), low, std::min(low + step, pieces) - 1);
+    Index at = e.opaque(toI64(e, piece), low, std::min(low + step, pieces) - 1);
     space = whole + (at - Index::symbol(symbol)) * whole.coefficient(symbol);
     body(inside);
   }
@@ -83,18 +83,18 @@ void GpuNestEmitter::storeRow(Value lane) {
 Blocks GpuNestEmitter::rows() {
   int64_t count = plan.keptCount(), threads = plan.threads();
   bool warp = plan.threadColumns == warpThreads;
-  Value thread = t.thread(), row = t.block(), lane = thread, inside;
+  Value thread = threadId(e), row = blockId(e), lane = thread, inside;
   if (warp) {
-    Value number = t.div(thread, warpThreads);
+    Value number = quotient(e, thread, warpThreads);
     row = e.add(e.mul(row, plan.threadRows), number);
-    lane = t.rem(thread, warpThreads);
+    lane = remainder(e, thread, warpThreads);
     if (count % plan.threadRows != 0) // whole warps drop out, so shuffles stay complete
       inside = e.below(row, count);
   }
   e.when(inside, [&] {
     bindLinear(plan.kept, row);
     for (Stage stage : plan.stages) {
-      ThreadReducer reducer(e, stage, {sumRow(stage, lane)}, thread, warp ? warpThreads : threads, /*columns=*/1);
+      ThreadReducer reducer(e, stage, {sumRow(stage, lane)}, thread, plan.threadColumns, /*columns=*/1);
       defineTotals(stage, reducer.totals(0));
     }
     storeRow(lane);
@@ -110,18 +110,18 @@ GpuNestEmitter::ColumnPlace GpuNestEmitter::placeInColumns() {
   const LoopVar &column = plan.kept.back(); // its loop counts pieces of n columns
   int64_t width = plan.threadColumns, blocks = llvm::divideCeilSigned(column.extent, width);
   ColumnPlace place;
-  place.thread = t.thread();
-  place.group = t.div(place.thread, width);
-  Value at = t.rem(place.thread, width), block = t.block();
-  place.firstPiece = e.mul(t.rem(block, blocks), width);
+  place.thread = threadId(e);
+  place.group = quotient(e, place.thread, width);
+  Value at = remainder(e, place.thread, width), block = blockId(e);
+  place.firstPiece = e.mul(remainder(e, block, blocks), width);
   at = e.add(place.firstPiece, at);
   // Threads beyond the last column repeat its work and store nothing, because all threads must reach the barriers.
   if (column.extent % width != 0) {
     place.inside = e.below(at, column.extent);
     at = e.min(at, column.extent - 1, /*isUnsigned=*/true);
   }
-  bind(column, t.wide(at));
-  bindLinear(ArrayRef(plan.kept).drop_back(), t.div(block, blocks));
+  bind(column, toI64(e, at));
+  bindLinear(ArrayRef(plan.kept).drop_back(), quotient(e, block, blocks));
   return place;
 }
 
@@ -144,15 +144,15 @@ ThreadReducer GpuNestEmitter::reduceColumns(Stage stage, const ColumnPlace &plac
 void GpuNestEmitter::storeSingleColumns(Stage stage, ThreadReducer &reducer, const ColumnPlace &place) {
   const LoopVar &column = plan.kept.back();
   int64_t width = plan.threadColumns;
-  Value ofBlock = t.div(place.thread, n), piece = e.add(place.firstPiece, ofBlock);
+  Value ofBlock = quotient(e, place.thread, n), piece = e.add(place.firstPiece, ofBlock);
   Value has = e.below(place.thread, width * n);
   if (column.extent % width != 0)
     has = e.both(has, e.below(piece, column.extent));
   e.when(has, [&] {
-    Index neighbour = e.opaque(t.wide(t.rem(place.thread, n)), 0, n - 1);
-    move(column.factors.front(), e.opaque(t.wide(piece), 0, column.extent - 1));
+    Index neighbour = e.opaque(toI64(e, remainder(e, place.thread, n)), 0, n - 1);
+    move(column.factors.front(), e.opaque(toI64(e, piece), 0, column.extent - 1));
     move(plan.factors.size() - 1, neighbour);
-    Index ofColumn = e.opaque(t.wide(ofBlock), 0, width - 1);
+    Index ofColumn = e.opaque(toI64(e, ofBlock), 0, width - 1);
     defineTotals(stage, reducer.totals(ofColumn, neighbour));
     storeResults(plan.rowResults, keptSpace);
   });

@@ -1,6 +1,7 @@
 //===- KernelToGpu.cpp - a loop dispatch becomes a GPU kernel ---------------------===//
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/Countable.h"
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -36,7 +37,7 @@ kernel::LaunchAttr mpc::makeKernel(LLVM::LLVMFuncOp function, const Blocks &bloc
 FailureOr<kernel::LaunchAttr> mpc::emitGpuKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
   if (dispatch.isBatch())
     return emitGpuBatch(dispatch, module, symbol);
-  if (failed(verifyCountable(dispatch)))
+  if (failed(kernel::verifyCountable(dispatch)))
     return failure();
   FailureOr<Plan> plan = readPlan(dispatch);
   if (failed(plan))

@@ -1,8 +1,8 @@
 //===- ThreadReducer.cpp - reductions across the threads of a block -------------===//
 #include "passes/Lowering/KernelToGpu/ThreadReducer.h"
-#include "dialects/Kernel/IR/Kernel.h"
+#include "dialects/Kernel/Analysis/BlockMemory.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/Lowering/KernelToGpu/Threads.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -43,12 +43,8 @@ ThreadReducer::ThreadReducer(ElementEmitter &e, ArrayRef<Operation *> stage, Arr
     return;
   Value lane = e.bitAnd(thread, warpThreads - 1), warp = e.shiftRight(thread, 5);
   column = e.zeroExtend(i64, e.bitAnd(thread, columns - 1));
-  for (Operation *op : stage) {
-    Type type = accumulatorType(op);
-    int64_t count = warps * columns * n, bytes = ElementEmitter::storageType(type).getIntOrFloatBitWidth() / 8;
-    Value memory = kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3), count * bytes);
-    partial.push_back({memory, RankedTensorType::get({count}, type), {}, {}});
-  }
+  for (Operation *op : stage)
+    partial.push_back(sharedBuffer(e, kernel::exchangedSums(op, threads, columns, n)));
   e.when(e.below(lane, columns), [&] {
     Index at = e.opaque(column, 0, columns - 1) * n;
     at = at + e.opaque(e.zeroExtend(i64, warp), 0, warps - 1) * (columns * n);

@@ -16,7 +16,7 @@
 #include "dialects/Kernel/Analysis/Form.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
-#include "passes/Lowering/KernelToGpu/ThreadEmitter.h"
+#include "passes/Lowering/KernelToGpu/Threads.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -48,7 +48,6 @@ private:
   ValueRange yielded;
   ArrayRef<Buffer> results;
   ElementEmitter &e;
-  const ThreadEmitter t;
   ArrayRef<int64_t> shape;
   int64_t rows, columns, batch, rowTiles, columnTiles, wide, threads;
   Value rowLow, columnLow, matrix;
@@ -65,7 +64,7 @@ static int64_t piecesOf(int64_t extent, int64_t most) {
 
 TransposedCopyEmitter::TransposedCopyEmitter(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results,
                                              ElementEmitter &e)
-    : yielded(dispatch.yielded()), results(results), e(e), t{e} {
+    : yielded(dispatch.yielded()), results(results), e(e) {
   shape = kernel::TransposedCopy::of(dispatch)->shape;
   batch = plan.kept[0].extent, rows = plan.kept[1].extent, columns = plan.kept[2].extent;
   rowTiles = plan.kept[1].blocks(), columnTiles = plan.kept[2].blocks(), threads = plan.threads();
@@ -81,8 +80,8 @@ TransposedCopyEmitter::TransposedCopyEmitter(const Plan &plan, kernel::DispatchO
 void TransposedCopyEmitter::forPieces(bool alongRows, int64_t neighbours,
                                       llvm::function_ref<void(Piece, IndexVector)> body) {
   int64_t perLine = side / neighbours;
-  t.loop(t.thread(), side * perLine, threads, {}, [&](Value number, ValueRange) -> llvm::SmallVector<Value> {
-    Value line = t.div(number, perLine), first = e.mul(t.rem(number, perLine), neighbours);
+  threadLoop(e, threadId(e), side * perLine, threads, {}, [&](Value number, ValueRange) -> llvm::SmallVector<Value> {
+    Value line = quotient(e, number, perLine), first = e.mul(remainder(e, number, perLine), neighbours);
     Piece piece = alongRows ? Piece{first, line} : Piece{line, first};
     Value row = e.add(rowLow, piece.row), column = e.add(columnLow, piece.column), inside;
     if (rows % side != 0)
@@ -92,9 +91,9 @@ void TransposedCopyEmitter::forPieces(bool alongRows, int64_t neighbours,
     e.when(inside, [&] {
       IndexVector index;
       if (shape.size() > 2)
-        index = e.delinearize(e.opaque(t.wide(matrix), 0, batch - 1), shape.drop_back(2));
-      index.push_back(e.opaque(t.wide(row), 0, rows - 1));
-      index.push_back(e.opaque(t.wide(column), 0, columns - 1));
+        index = e.delinearize(e.opaque(toI64(e, matrix), 0, batch - 1), shape.drop_back(2));
+      index.push_back(e.opaque(toI64(e, row), 0, rows - 1));
+      index.push_back(e.opaque(toI64(e, column), 0, columns - 1));
       body(piece, index);
     });
     return {};
@@ -103,26 +102,23 @@ void TransposedCopyEmitter::forPieces(bool alongRows, int64_t neighbours,
 
 Value TransposedCopyEmitter::slot(Piece piece, int64_t bytes) {
   int64_t group = groupBytes / bytes;
-  Value other = t.rem(t.div(piece.column, group), side / group);
-  Value place = e.bitXor(t.div(piece.row, group), other), within = t.rem(piece.row, group);
+  Value other = remainder(e, quotient(e, piece.column, group), side / group);
+  Value place = e.bitXor(quotient(e, piece.row, group), other), within = remainder(e, piece.row, group);
   Value start = e.mul(place, group);
   return e.add(e.add(e.mul(piece.column, side), start), within);
 }
 
 Blocks TransposedCopyEmitter::run() {
-  Value tile = t.block();
-  columnLow = e.mul(t.rem(tile, columnTiles), side);
-  tile = t.div(tile, columnTiles);
-  rowLow = e.mul(t.rem(tile, rowTiles), side);
-  matrix = t.div(tile, rowTiles);
+  Value tile = blockId(e);
+  columnLow = e.mul(remainder(e, tile, columnTiles), side);
+  tile = quotient(e, tile, columnTiles);
+  rowLow = e.mul(remainder(e, tile, rowTiles), side);
+  matrix = quotient(e, tile, rowTiles);
 
   llvm::SmallVector<Buffer> shared(yielded.size());
   for (auto [r, v] : llvm::enumerate(yielded))
-    if (transposeOf(v)) {
-      Value memory =
-          kernel::SharedOp::create(e.b, LLVM::LLVMPointerType::get(e.b.getContext(), 3), side * side * bytesOf(v));
-      shared[r] = {memory, RankedTensorType::get({side * side}, graph::elementOf(v)), {}, {}};
-    }
+    if (transposeOf(v))
+      shared[r] = sharedBuffer(e, kernel::TransposedCopy::tileOf(v));
 
   int64_t along = piecesOf(columns, wide);
   forPieces(/*alongRows=*/false, along, [&](Piece piece, IndexVector index) {
@@ -139,7 +135,7 @@ Blocks TransposedCopyEmitter::run() {
     }
     for (auto [r, v] : llvm::enumerate(yielded)) {
       Value place = shared[r].pointer ? slot(piece, bytesOf(v)) : Value();
-      Index first = place ? e.opaque(t.wide(place), 0, side * side - 1) : e.linearize(index, shape);
+      Index first = place ? e.opaque(toI64(e, place), 0, side * side - 1) : e.linearize(index, shape);
       for (auto [i, value] : llvm::enumerate(values[r]))
         e.store(place ? shared[r] : results[r], first + Index(int64_t(i) * (place ? side : 1)), value);
     }
@@ -151,7 +147,7 @@ Blocks TransposedCopyEmitter::run() {
     int64_t down = piecesOf(rows, groupBytes / bytesOf(v));
     forPieces(/*alongRows=*/true, down, [&](Piece piece, IndexVector index) {
       std::swap(index[index.size() - 2], index.back());
-      Index from = e.opaque(t.wide(slot(piece, bytesOf(v))), 0, side * side - 1);
+      Index from = e.opaque(toI64(e, slot(piece, bytesOf(v))), 0, side * side - 1);
       Index to = e.linearize(index, graph::shapeOf(v));
       llvm::SmallVector<Value> values;
       for (int64_t i = 0; i < down; ++i)

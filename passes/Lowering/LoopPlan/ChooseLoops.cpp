@@ -7,9 +7,11 @@
 //===------------------------------------------------------------------------------===//
 #include "passes/Lowering/LoopPlan/ChooseLoops.h"
 #include "dialects/Kernel/Analysis/Accesses.h"
-#include "dialects/Kernel/Analysis/LoopsFit.h"
+#include "dialects/Kernel/Analysis/BlockMemory.h"
+#include "dialects/Kernel/Analysis/Countable.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "dialects/Support/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -105,26 +107,6 @@ static LoopsAttr attributeOf(const Plan &plan, MLIRContext *context) {
     threads = {plan.threadRows, plan.threadColumns};
   return LoopsAttr::get(context, plan.walk, llvm::map_to_vector(plan.factors, [](Dim dim) { return dim.extent; }),
                         order, plan.parallel, plan.vector, threads, plan.unroll, plan.cuts);
-}
-
-LogicalResult mpc::verifyCountable(DispatchOp dispatch) {
-  auto fail = [&](const Twine &what) {
-    return emitErrorWithHint(dispatch.getLoc(), what + " no GPU kernel: threads count in 32 bits",
-                             "use a smaller batch");
-  };
-  for (TypeRange types : {TypeRange(dispatch.getOperandTypes()), TypeRange(dispatch.getResultTypes())})
-    for (Type type : types)
-      if (cast<RankedTensorType>(type).getNumElements() > INT32_MAX)
-        return fail("a tensor of 2^31 elements or more has");
-  std::optional<SmallVector<Dim>> dims = dimsOf(dispatch);
-  if (!dims)
-    return success();
-  int64_t points = llvm::product_of(llvm::map_range(*dims, [](Dim dim) { return dim.extent; }));
-  // A loop that shares a sum among threads goes on behind the last point (dialects/Kernel/Analysis/LoopsFit.cpp).
-  bool sums = llvm::any_of(*dims, [](Dim dim) { return dim.reduced; });
-  if (points > INT32_MAX - (sums ? mostBlockThreads : 0))
-    return fail("loops over " + Twine(points) + " points have");
-  return success();
 }
 
 FailureOr<LoopsAttr> mpc::chooseLoops(DispatchOp dispatch, const GpuArch *gpu) {

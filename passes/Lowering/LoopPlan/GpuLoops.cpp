@@ -1,6 +1,6 @@
 //===- GpuLoops.cpp - divides loops among the threads of a GPU ---------------------===//
 #include "dialects/Graph/IR/Shapes.h"
-#include "dialects/Kernel/Analysis/LoopsFit.h"
+#include "dialects/Kernel/Analysis/BlockMemory.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/LoopPlan/ChooseLoops.h"
 
@@ -63,7 +63,7 @@ static void divideColumns(Plan &plan, kernel::DispatchOp dispatch, const GpuArch
   while (groups > warpThreads / width && groups / 2 >= plan.reducedCount())
     groups /= 2;
   // A single warp exchanges nothing in shared memory, so this ends there at the latest.
-  while (kernel::columnSumBytes(dispatch, groups * width, width, plan.vector) > arch.sharedBytesPerBlock)
+  while (kernel::exchangedBytes(dispatch, groups * width, width, plan.vector) > arch.sharedBytesPerBlock)
     groups /= 2;
   plan.threadRows = groups;
   plan.threadColumns = width;

@@ -1,6 +1,7 @@
 //===- Plan.cpp - what a dispatch computes, and the loops that it has ------------===//
 #include "passes/Lowering/LoopPlan/Plan.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/LoopRules.h"
 #include "dialects/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -28,13 +29,8 @@ int64_t Plan::reducedCount() const {
 }
 
 LoopVar *Plan::neighbourLoop() {
-  if (factors.empty() || walk == Walk::Tiles || walk == Walk::Copies)
-    return nullptr;
-  bool isReduced = factors.back().reduced;
-  if (reduces() && isReduced != (walk == Walk::Rows))
-    return nullptr;
-  LoopVar &last = (isReduced ? reduced : kept).back();
-  return last.factors.back() + 1 == factors.size() ? &last : nullptr;
+  llvm::SmallVector<LoopVar> &loops = walk == Walk::Rows ? reduced : kept;
+  return !loops.empty() && kernel::hasNeighbours(walk, factors, loops.back().factors.back()) ? &loops.back() : nullptr;
 }
 
 //===-- What a dispatch computes -----------------------------------------------------------===//

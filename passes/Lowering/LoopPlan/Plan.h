@@ -45,8 +45,8 @@ struct Plan {
   int64_t threads() const { return threadRows * threadColumns; }
   int64_t keptCount() const;
   int64_t reducedCount() const;
-  /// Returns the loop whose neighbouring iterations read and write neighbouring elements, for GPUs: the innermost one,
-  /// if it walks the innermost dimensions. Null where there is none.
+  /// Returns the innermost loop if its neighbouring iterations read and write neighbouring elements
+  /// (kernel::hasNeighbours), for GPUs; else null.
   LoopVar *neighbourLoop();
 };
 
@@ -59,11 +59,9 @@ mlir::FailureOr<Plan> planDispatch(kernel::DispatchOp dispatch);
 mlir::FailureOr<Plan> readPlan(kernel::DispatchOp dispatch);
 
 /// Chooses the loops of a loop dispatch for a target (null for the host): `#kernel.loops`, or null where the dispatch
-/// is a scatter or computes nothing. Fails where planDispatch does, and where the form is not one of the target.
+/// is a scatter or computes nothing. Fails where planDispatch does, where the form is not one of the target, and where
+/// the threads of a GPU cannot count the points (kernel::verifyCountable).
 mlir::FailureOr<kernel::LoopsAttr> chooseLoops(kernel::DispatchOp dispatch, const GpuArch *gpu);
-/// Fails with an error where the threads of a GPU, which count in 32 bits, cannot count the elements of the dispatch's
-/// tensors or the points of its space.
-llvm::LogicalResult verifyCountable(kernel::DispatchOp dispatch);
 
 } // namespace mpc
 #endif

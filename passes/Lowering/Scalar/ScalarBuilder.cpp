@@ -20,10 +20,6 @@ Value ScalarBuilder::makeConstant(TypedAttr attribute) {
   return v;
 }
 
-Value ScalarBuilder::constant(Type type, double v) {
-  return isa<FloatType>(type) ? makeConstant(b.getFloatAttr(type, v)) : constantInt(type, int64_t(v));
-}
-
 Value ScalarBuilder::constantInt(Type type, int64_t v) {
   return makeConstant(IntegerAttr::get(type, APInt(64, uint64_t(v)).trunc(type.getIntOrFloatBitWidth())));
 }

@@ -14,14 +14,28 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/MathExtras.h"
+#include <cassert>
+#include <type_traits>
 
 namespace mpc {
 
 /// What a builder's integers stand for.
 enum class Integers {
-  Elements,  ///< numbers of the program: they wrap around, and constants do not fold
-  Positions, ///< indices and offsets: no operation overflows, what is divided is not negative, and constants fold
+  /// Numbers of the program, and what emitters of elements compute of positions: sums and products wrap around, a
+  /// division has signs unless it is told otherwise, and constants do not fold.
+  Elements,
+  /// Indices and offsets: no operation overflows (the ops carry nsw), every division is unsigned because what is
+  /// divided
+  /// is not negative, and constants fold.
+  Positions,
 };
+
+/// A number in a formula. One of an integer type is exact, and fits the type of the constant that it becomes.
+template <typename T>
+concept Number = std::is_arithmetic_v<T>;
 
 class ScalarBuilder {
 public:
@@ -46,8 +60,13 @@ public:
 
   //===-- Constants ------------------------------------------------------------------===//
 
-  /// Makes a number of a float type, or of an integer type, where it is cut toward zero.
-  Value constant(Type type, double v);
+  /// Makes a number of a float type, or of an integer type, which it fits once it is cut toward zero.
+  Value constant(Type type, Number auto v) {
+    if (auto floatType = mlir::dyn_cast<mlir::FloatType>(type))
+      return makeConstant(b.getFloatAttr(floatType, double(v)));
+    assert(fits(type, int64_t(v)) && "the number is one of the type");
+    return constantInt(type, int64_t(v));
+  }
   /// Makes an integer modulo 2^width.
   Value constantInt(Type type, int64_t v);
   Value i32(int64_t v) { return constantInt(b.getI32Type(), v); }
@@ -56,38 +75,38 @@ public:
   //===-- Arithmetic -----------------------------------------------------------------===//
 
   Value add(Value x, Value y);
-  Value add(Value x, double y) { return isInteger(x) && y == 0 ? x : add(x, constant(x.getType(), y)); }
-  Value add(double x, Value y) { return add(constant(y.getType(), x), y); }
+  Value add(Value x, Number auto y) { return isInteger(x) && y == 0 ? x : add(x, constant(x.getType(), y)); }
+  Value add(Number auto x, Value y) { return add(constant(y.getType(), x), y); }
   Value sub(Value x, Value y);
-  Value sub(Value x, double y) { return isInteger(x) && y == 0 ? x : sub(x, constant(x.getType(), y)); }
-  Value sub(double x, Value y) { return sub(constant(y.getType(), x), y); }
+  Value sub(Value x, Number auto y) { return isInteger(x) && y == 0 ? x : sub(x, constant(x.getType(), y)); }
+  Value sub(Number auto x, Value y) { return sub(constant(y.getType(), x), y); }
   Value mul(Value x, Value y);
-  Value mul(Value x, double y) { return isInteger(x) && y == 1 ? x : mul(x, constant(x.getType(), y)); }
-  Value mul(double x, Value y) { return mul(constant(y.getType(), x), y); }
+  Value mul(Value x, Number auto y) { return isInteger(x) && y == 1 ? x : mul(x, constant(x.getType(), y)); }
+  Value mul(Number auto x, Value y) { return mul(constant(y.getType(), x), y); }
   /// Divides toward zero where the operands are integers; dividing by 0, or the least integer by -1, is undefined then.
   Value div(Value x, Value y, bool isUnsigned = false);
-  Value div(Value x, double y, bool isUnsigned = false) {
+  Value div(Value x, Number auto y, bool isUnsigned = false) {
     return isInteger(x) && y == 1 ? x : div(x, constant(x.getType(), y), isUnsigned);
   }
-  Value div(double x, Value y) { return div(constant(y.getType(), x), y); }
+  Value div(Number auto x, Value y) { return div(constant(y.getType(), x), y); }
   Value rem(Value x, Value y, bool isUnsigned = false);
-  Value rem(Value x, double y, bool isUnsigned = false) {
+  Value rem(Value x, Number auto y, bool isUnsigned = false) {
     return isInteger(x) && y == 1 ? constant(x.getType(), 0) : rem(x, constant(x.getType(), y), isUnsigned);
   }
   /// For floats, a NaN gives a NaN, and which of two zeros is the result is open.
   Value min(Value x, Value y, bool isUnsigned = false);
-  Value min(Value x, double y, bool isUnsigned = false) { return min(x, constant(x.getType(), y), isUnsigned); }
+  Value min(Value x, Number auto y, bool isUnsigned = false) { return min(x, constant(x.getType(), y), isUnsigned); }
   Value max(Value x, Value y, bool isUnsigned = false);
-  Value max(Value x, double y) { return max(x, constant(x.getType(), y)); }
+  Value max(Value x, Number auto y) { return max(x, constant(x.getType(), y)); }
   Value neg(Value x);
   // These take floats.
   Value abs(Value x);
   Value sqrt(Value x);
   /// Returns x*y + z, rounded once.
   Value fma(Value x, Value y, Value z);
-  Value fma(Value x, Value y, double z) { return fma(x, y, constant(x.getType(), z)); }
-  Value fma(Value x, double y, Value z) { return fma(x, constant(x.getType(), y), z); }
-  Value fma(Value x, double y, double z) { return fma(x, y, constant(x.getType(), z)); }
+  Value fma(Value x, Value y, Number auto z) { return fma(x, y, constant(x.getType(), z)); }
+  Value fma(Value x, Number auto y, Value z) { return fma(x, constant(x.getType(), y), z); }
+  Value fma(Value x, Number auto y, Number auto z) { return fma(x, y, constant(x.getType(), z)); }
   Value withSignOf(Value magnitude, Value x);
 
   //===-- Conditions: i1 -------------------------------------------------------------===//
@@ -96,13 +115,13 @@ public:
   Value compare(mlir::arith::CmpIPredicate p, Value x, Value y) { return create<mlir::arith::CmpIOp>(p, x, y); }
   /// A NaN equals nothing.
   Value equal(Value x, Value y);
-  Value equal(Value x, double y) { return equal(x, constant(x.getType(), y)); }
+  Value equal(Value x, Number auto y) { return equal(x, constant(x.getType(), y)); }
   /// Compares floats; false for a NaN.
   Value less(Value x, Value y) { return compare(mlir::arith::CmpFPredicate::OLT, x, y); }
-  Value less(Value x, double y) { return less(x, constant(x.getType(), y)); }
-  Value less(double x, Value y) { return less(constant(y.getType(), x), y); }
+  Value less(Value x, Number auto y) { return less(x, constant(x.getType(), y)); }
+  Value less(Number auto x, Value y) { return less(constant(y.getType(), x), y); }
   /// Returns whether 0 <= x < y for a signed integer x.
-  Value below(Value x, double y) { return compare(mlir::arith::CmpIPredicate::ult, x, constant(x.getType(), y)); }
+  Value below(Value x, Number auto y) { return compare(mlir::arith::CmpIPredicate::ult, x, constant(x.getType(), y)); }
   Value isNaN(Value x) { return compare(mlir::arith::CmpFPredicate::UNO, x, x); }
   Value isNotZero(Value integer) {
     return compare(mlir::arith::CmpIPredicate::ne, integer, constantInt(integer.getType(), 0));
@@ -115,8 +134,8 @@ public:
   Value select(Value condition, Value x, Value y) {
     return condition ? create<mlir::arith::SelectOp>(condition, x, y) : x;
   }
-  Value select(Value condition, Value x, double y) { return select(condition, x, constant(x.getType(), y)); }
-  Value select(Value condition, double x, Value y) { return select(condition, constant(y.getType(), x), y); }
+  Value select(Value condition, Value x, Number auto y) { return select(condition, x, constant(x.getType(), y)); }
+  Value select(Value condition, Number auto x, Value y) { return select(condition, constant(y.getType(), x), y); }
 
   //===-- Bits of integers -----------------------------------------------------------===//
 
@@ -164,6 +183,11 @@ protected:
 
 private:
   static bool isInteger(Value x) { return mlir::isa<mlir::IntegerType>(x.getType()); }
+  /// Returns whether an integer type has the number, with or without a sign.
+  static bool fits(Type type, int64_t v) {
+    unsigned width = type.getIntOrFloatBitWidth();
+    return llvm::isIntN(width, v) || llvm::isUIntN(width, uint64_t(v));
+  }
   bool isUnsignedDivision(bool isUnsigned) const { return isUnsigned || integers == Integers::Positions; }
   mlir::arith::IntegerOverflowFlags overflow() const;
   Value makeConstant(mlir::TypedAttr attribute);

@@ -28,12 +28,18 @@ struct Level {
   const Kernels<double> &f64;
 };
 
+/// The levels in the order of MPC_CPU_LEVELS, so that a later one has all that an earlier one has.
+#define MPC_LEVEL(LEVEL, NAME) LEVEL,
+enum class Order { MPC_CPU_LEVELS(MPC_LEVEL) };
+#undef MPC_LEVEL
+
 /// Those that were built, the best last. f64 only serves checks, which need no speed: its highest level is v3, which
-/// makes every program 60 KB smaller.
+/// makes every program 60 KB smaller, and levels below v3 use the baseline.
 std::span<const Level> levels() {
 #ifdef MPC_GENERIC_X86
   __builtin_cpu_init();
-#define MPC_LEVEL(LEVEL, NAME) {bool(__builtin_cpu_supports(NAME)), LEVEL::tableF32, v3::tableF64},
+#define MPC_LEVEL(LEVEL, NAME)                                                                                         \
+  {bool(__builtin_cpu_supports(NAME)), LEVEL::tableF32, Order::LEVEL < Order::v3 ? baseline::tableF64 : v3::tableF64},
 #else
 #define MPC_LEVEL(LEVEL, NAME)
 #endif

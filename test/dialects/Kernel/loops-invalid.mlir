@@ -643,8 +643,8 @@ module attributes {kernel.target = #kernel.target<"sm_60">} {
 // All tensors in memory are small.
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @wide_space(%x: tensor<65536x1xf32>, %z: tensor<1x65536xf32>) -> tensor<f32> {
-    // expected-error @+2 {{loops: its space has 4294967296 points, and the threads of a GPU count in 32 bits}}
-    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
+    // expected-error @+2 {{'kernel.dispatch' op has 4294967296 points in its space, and the threads of a GPU count up to 2147482623}}
+    // expected-note @+1 {{hint: use a smaller batch, or smaller parameters where none of it is a batch}}
     %0 = kernel.dispatch reduction "d" (%x, %z) {loops = #kernel.loops<rows 65536x65536 order = [0 to 1] threads = 1x1024>} : (tensor<65536x1xf32>, tensor<1x65536xf32>) -> tensor<f32> {
     ^bb0(%a: tensor<65536x1xf32>, %b: tensor<1x65536xf32>):
       %d = graph.sub %a, %b : (tensor<65536x1xf32>, tensor<1x65536xf32>) -> tensor<65536x65536xf32>

@@ -9,6 +9,7 @@
 #ifndef MPC_LOWERING_ELEMENTAL_OPS_MODELS_H
 #define MPC_LOWERING_ELEMENTAL_OPS_MODELS_H
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/BlockMemory.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -39,9 +40,9 @@ void attachReduceModels(mlir::MLIRContext *);
 void attachPoolModels(mlir::MLIRContext *);
 void attachResizeModels(mlir::MLIRContext *);
 
+using kernel::accumulatorType;
 /// The neutral element of a reduction in its accumulator type, and one step of it. Sums and products of
 /// floats carry the `reassoc` flag, since a vectorised loop adds in several lanes.
-mlir::Type accumulatorType(mlir::Operation *reduction);
 mlir::Value reductionInit(mlir::Operation *reduction, ElementEmitter &e);
 mlir::Value reductionStep(mlir::Operation *reduction, mlir::Value accumulator, mlir::Value element, ElementEmitter &e);
 /// Combines two accumulators, each of which has some of the elements.

@@ -8,15 +8,6 @@ static Type elementType(Operation *op) { return graph::elementOf(op->getOperand(
 static Combiner combinerOf(Operation *op) { return cast<ReductionOpInterface>(op).getCombiner(); }
 static bool isMean(Operation *op) { return cast<ReductionOpInterface>(op).isMean(); }
 
-Type mpc::accumulatorType(Operation *op) {
-  Type type = ElementEmitter::registerType(elementType(op));
-  // Booleans are or-ed in bytes, because those vectorise. A sum of integers wraps, as their addition does,
-  // but a mean does not, so it has 64 bits.
-  if (type.isInteger(1))
-    return IntegerType::get(op->getContext(), 8);
-  return isa<IntegerType>(type) && isMean(op) ? IntegerType::get(op->getContext(), 64) : type;
-}
-
 Value mpc::reductionInit(Operation *op, ElementEmitter &e) {
   Type type = accumulatorType(op);
   TypedAttr identity = identityOf(combinerOf(op), elementType(op));
