@@ -3,6 +3,7 @@
 #include "compiler/Codegen/HostLowering.h"
 #include "compiler/Codegen/LinkShared.h"
 #include "compiler/Codegen/Parallel.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/DeviceToEmulator/DeviceToEmulator.h"
 #include "passes/Lowering/DeviceToEmulator/Rewriter.h"
 #include "runtime/abi/mpc/emulator.h"
@@ -22,7 +23,7 @@ using namespace mpc;
 
 // The pass must not include the runtime's headers; this file sees both, so it can compare the constants.
 static_assert(emulator::kBias == MPC_EMU_BIAS && emulator::kOffsetBits == MPC_EMU_OFFSET_BITS);
-static_assert(emulator::kMaxPieces == MPC_EMU_MAX_PIECES && emulator::kMaxThreads == MPC_EMU_MAX_THREADS);
+static_assert(emulator::kMaxPieces == MPC_EMU_MAX_PIECES && mostBlockThreads == MPC_EMU_MAX_THREADS);
 static_assert(emulator::kMaxCluster == MPC_EMU_MAX_CLUSTER && uint32_t(emulator::kOwnBlock) == MPC_EMU_OWN_BLOCK);
 static_assert(emulator::kBlockField == offsetof(mpc_emu_thread, block) &&
               emulator::kRegisters == offsetof(mpc_emu_thread, registers));

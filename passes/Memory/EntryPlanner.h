@@ -7,7 +7,12 @@
 #include "dialects/Train/IR/VariableTable.h"
 #include "passes/Memory/Offsets.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include <tuple>
+#include <utility>
 
 namespace mpc::memory {
 

@@ -1,5 +1,7 @@
 //===- SavedBytes.cpp - what the forward pass leaves to the backward pass ---===//
 #include "passes/Memory/EntryPlanner.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;

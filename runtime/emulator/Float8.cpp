@@ -11,6 +11,8 @@
 // H100. Products with an infinity or a NaN are summed by the rules of IEEE 754.
 #include "runtime/emulator/Float8.h"
 
+#include "mpc/cpu.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -81,9 +83,7 @@ float finish(double count, int exponent) {
   return float(std::ldexp(count, exponent - kFraction));
 }
 
-#if defined(__x86_64__)
-__attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#endif
+MPC_CPU_CLONES
 void largestExponents(const double *exponentsOfA, const Lanes *exponentsOfB, Lanes &largest) {
   for (uint32_t k = 0; k < kDepth; ++k) {
     Lanes sum = exponentsOfA[k] + exponentsOfB[k];
@@ -91,9 +91,7 @@ void largestExponents(const double *exponentsOfA, const Lanes *exponentsOfB, Lan
   }
 }
 
-#if defined(__x86_64__)
-__attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#endif
+MPC_CPU_CLONES
 void sumProducts(const double *a, const Lanes *b, const Lanes &perUnit, Counts &counts) {
   for (uint32_t k = 0; k < kDepth; ++k) // the products are exact and below 2^15 units; the conversion truncates
     counts += __builtin_convertvector(a[k] * b[k] * perUnit, Counts);

@@ -4,6 +4,7 @@
 // taken in f64 and rounded once, with C, to f32. Hardware sums in its own order and with its own alignment shifts,
 // which are not documented; its result lies within the error of f32 sums, while this one lies within half a unit in the
 // last place of the exact one.
+#include "mpc/cpu.h"
 #include "runtime/emulator/Block.h"
 #include "runtime/emulator/Elements.h"
 
@@ -21,15 +22,9 @@ static inline void multiply(const double (&a)[16][16], const double (&b)[16][8],
   }
 }
 
-#if defined(__x86_64__)
-__attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#endif
-static void multiply8(const double (&a)[16][16], const double (&b)[16][8], double (&d)[16][8]) {
-  multiply<8>(a, b, d);
-}
-#if defined(__x86_64__)
-__attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#endif
+MPC_CPU_CLONES
+static void multiply8(const double (&a)[16][16], const double (&b)[16][8], double (&d)[16][8]) { multiply<8>(a, b, d); }
+MPC_CPU_CLONES
 static void multiply16(const double (&a)[16][16], const double (&b)[16][8], double (&d)[16][8]) {
   multiply<16>(a, b, d);
 }

@@ -1,5 +1,6 @@
 #include "runtime/emulator/Order.h"
 
+#include "mpc/cpu.h"
 #include "runtime/emulator/Mbarrier.h"
 #include "runtime/emulator/Warpgroup.h"
 
@@ -8,9 +9,7 @@
 
 namespace mpc::rt::emulator {
 
-#if defined(__x86_64__)
-__attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#endif
+MPC_CPU_CLONES
 void joinClocks(uint32_t *__restrict into, const uint32_t *__restrict from, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i)
     into[i] = into[i] < from[i] ? from[i] : into[i];

@@ -5,6 +5,7 @@
 // wgmma. The last thread to arrive computes the product; its operands count as being read until a
 // wgmma_wait retires its group. The threads need not meet again for that: wgmma_fence, commit and wait update
 // a hash that must be the same for all of them at the next wgmma.
+#include "mpc/cpu.h"
 #include "runtime/emulator/Elements.h"
 #include "runtime/emulator/Float8.h"
 #include "runtime/emulator/Memory.h"
@@ -128,9 +129,7 @@ __attribute__((always_inline)) static inline void multiply(const double *a, cons
     }
 }
 
-#if defined(__x86_64__)
-__attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#endif
+MPC_CPU_CLONES
 static void computeProduct(const char *shared, const Product &p, const uint32_t *placesOfA, const uint32_t *placesOfB,
                            float *const *sums) {
   double a[kRows * kDepth], b[kDepth * kMaxColumns];
@@ -141,9 +140,7 @@ static void computeProduct(const char *shared, const Product &p, const uint32_t 
   multiply(a, b, p.columns, sums);
 }
 
-#if defined(__x86_64__)
-__attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#endif
+MPC_CPU_CLONES
 static void meetClocks(uint32_t *__restrict into, const uint32_t *__restrict from, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i)
     into[i] = into[i] > from[i] ? from[i] : into[i];

@@ -19,21 +19,25 @@ struct CompileFlags {
 
 /// A value of --emit.
 struct OutputForm {
-  const char *name = "", *what = "";     ///< neighbours of which the same is said share it in --help
-  const char *prefix = "", *suffix = ""; ///< of the default output, around the model's name
-  /// Makes the targets those of this form; null: any will do. Returns false after a message where that cannot be.
+  const char *name = "";
+  /// Says what the output is, for --help, which prints the text once where neighbouring forms have the same.
+  const char *what = "";
+  /// The default output's name is the model's name between these two.
+  const char *prefix = "", *suffix = "";
+  /// Changes the targets to those that this form needs. Returns false after a message where the options ask for others.
+  /// It is null for a form that takes any targets.
   bool (*chooseTargets)(const CompileFlags &flags, TargetOptions &targets) = nullptr;
-  /// Lowers the target-free module; null: that module is the output.
+  /// Lowers the target-free module. It is null for a form whose output is that module.
   llvm::FailureOr<CompiledProgram> (*lower)(mlir::ModuleOp module, const TargetOptions &targets, llvm::StringRef name,
                                             const TrainingOptions &training, const Watch &watch) = nullptr;
   /// Writes the output and names its files. Returns false after a message.
   bool (*write)(mlir::Location location, const CompileFlags &flags, const OutputForm &form,
                 const CompiledProgram &program, const std::vector<std::string> &inputs,
                 std::vector<std::string> &written) = nullptr;
-  const char *runtime = ""; ///< the file beside mpc behind a copy of which the sections are written
+  const char *runtime = ""; ///< the file beside mpc that the output starts with; the program's sections follow it
   bool loads = false;       ///< whether the output opens libraries, which --bundle puts beside it
-  bool header = false;      ///< whether a C header goes with it
-  bool trains = false;      ///< whether it is a command that trains
+  bool header = false;      ///< whether mpc writes a C header beside the output
+  bool trains = false;      ///< whether the output is a command that trains
 };
 
 /// The row of a name; CLI11 has checked it.

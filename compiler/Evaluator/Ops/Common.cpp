@@ -1,6 +1,7 @@
 #include "compiler/Evaluator/Evaluator.h"
 #include "compiler/Evaluator/Ops/Models.h"
 #include "dialects/Kernel/IR/Kernel.h"
+#include "runtime/abi/mpc/cpu.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -29,12 +30,6 @@ std::vector<double> mpc::transposed(const double *x, int64_t rows, int64_t colum
   return y;
 }
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define MPC_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
-#define MPC_CLONES
-#endif
-
 /// Computes rows i..i+R-1 of columns j..j+W-1, with R*W accumulators that the compiler keeps in registers.
 template <int R, int W>
 [[gnu::always_inline]] static inline void tile(int64_t k, const double *a, int64_t lda, const double *b, int64_t ldb,
@@ -59,8 +54,8 @@ template <int R>
     tile<R, 1>(k, a, lda, b + j, ldb, c + j, ldc);
 }
 
-MPC_CLONES void mpc::gemmAdd(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, const double *b,
-                             int64_t ldb, double *c, int64_t ldc) {
+MPC_CPU_CLONES void mpc::gemmAdd(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, const double *b,
+                                 int64_t ldb, double *c, int64_t ldc) {
   int64_t i = 0;
   for (; i + 4 <= m; i += 4)
     rows<4>(n, k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);

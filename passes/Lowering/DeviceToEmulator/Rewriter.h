@@ -80,7 +80,7 @@ void describeMap(llvm::raw_ostream &stream, kernel::TensorMapAttr map);
 /// These are constants of runtime/abi/mpc/emulator.h; compiler/Codegen checks that they agree.
 constexpr uint64_t kBias = uint64_t(1) << 40;
 constexpr unsigned kOffsetBits = 48, kBlockField = 4, kRegisters = 16, kGridField = 64, kMaxPieces = 256,
-                   kMaxThreads = 1024, kMaxCluster = 8;
+                   kMaxCluster = 8;
 constexpr int64_t kOwnBlock = -1;
 enum AccessKind : unsigned { Read, Write, Atomic };
 constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;

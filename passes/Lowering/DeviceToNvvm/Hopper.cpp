@@ -123,13 +123,14 @@ static Value descriptor(ImplicitLocOpBuilder &b, KernelLowering &lowering, Value
                         MatrixLayoutAttr layout) {
   constexpr int64_t modes[] = {0, 3, 2, 1}; // indexed by Swizzle
   auto field = [](int64_t bytes) { return (bytes >> 4) & 0x3fff; };
-  Value units = LLVM::AndOp::create(b, LLVM::LShrOp::create(b, addressOf(b, pointer), lowering.i32(b, 4)),
-                                    lowering.i32(b, 0x3fff));
+  Value mask = lowering.i32(b, 0x3fff), shift = lowering.i32(b, 4);
+  Value units = LLVM::AndOp::create(b, LLVM::LShrOp::create(b, addressOf(b, pointer), shift), mask);
   // No address of a block's shared memory reaches bit 18, so the sum stays in its field.
   Value low = LLVM::AddOp::create(b, units, lowering.i32(b, field(offset) | field(layout.getLeading()) << 16),
                                   LLVM::IntegerOverflowFlags::nuw);
   int64_t high = field(layout.getStride()) | modes[int(layout.getSwizzle())] << 30;
-  return LLVM::OrOp::create(b, LLVM::ZExtOp::create(b, b.getI64Type(), low), lowering.i64(b, high << 32));
+  Value upper = lowering.i64(b, high << 32);
+  return LLVM::OrOp::create(b, LLVM::ZExtOp::create(b, b.getI64Type(), low), upper);
 }
 
 static void lowerOp(ImplicitLocOpBuilder &b, KernelLowering &lowering, WgmmaOp op) {

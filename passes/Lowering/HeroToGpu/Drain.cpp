@@ -1,5 +1,6 @@
 //===- Drain.cpp - sums out of fragments --------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Drain.h"
+#include "dialects/Kernel/Target/Blocks.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -14,7 +15,8 @@ void mpc::hero::drainWarp(Code c, Value slab, Value lane, int columns, ArrayRef<
   int distinct = std::min(groups, 4);
   auto placeOf = [&](Value row, Value group) {
     Value permuted = c.bitXor(group, c.rem(c.div(row, 4 / distinct), distinct));
-    return c.at(slab, c.wide(c.add(c.mul(row, line * 4), c.mul(permuted, drainNeighbours * 4))));
+    Value inLine = c.mul(permuted, drainNeighbours * 4);
+    return c.at(slab, c.wide(c.add(c.mul(row, line * 4), inLine)));
   };
   // Sum 2 h + p of a fragment is at row lane / 4 + 8 h, column 2 (lane mod 4) + p (PTX ISA, mma.m16n8k16;
   // each warp of a wgmma has 16 rows in the same order).
@@ -33,12 +35,14 @@ void mpc::hero::drainWarp(Code c, Value slab, Value lane, int columns, ArrayRef<
       for (int j = 0; j < groups; ++j)
         for (int h = 0; h < 2; ++h) {
           ArrayRef<Value> two = sums.slice((size_t(i) * (columns / 8) + start / 8 + j) * 4 + 2 * h, 2);
-          c.store(c.vector(two), c.at(placeOf(c.add(row, 8 * h), c.i32(j)), pair), 8);
+          Value group = c.i32(j), at = c.at(placeOf(c.add(row, 8 * h), group), pair);
+          c.store(c.vector(two), at, 8);
         }
       kernel::WarpSyncOp::create(c.b);
-      Value row0 = firstRow(i);
-      state = c.loop(c.i32(0), c.i32(16 * groups / 32), state, [&](Value round, ValueRange carried) {
-        Value number = c.add(c.mul(round, 32), lane), row = c.div(number, groups), group = c.rem(number, groups);
+      Value row0 = firstRow(i), rounds = c.i32(16 * groups / warpThreads);
+      state = c.loop(c.i32(0), rounds, state, [&](Value round, ValueRange carried) {
+        Value number = c.add(c.mul(round, warpThreads), lane), row = c.div(number, groups),
+              group = c.rem(number, groups);
         Value at = placeOf(row, group);
         Values values;
         for (int half = 0; half < drainNeighbours; half += 4) {
@@ -46,14 +50,15 @@ void mpc::hero::drainWarp(Code c, Value slab, Value lane, int columns, ArrayRef<
           for (int p = 0; p < 4; ++p)
             values.push_back(c.extract(v, p));
         }
-        return sink.put(c.add(row0, row), c.add(column0, c.mul(group, drainNeighbours)), values, carried);
+        Value column = c.add(column0, c.mul(group, drainNeighbours));
+        return sink.put(c.add(row0, row), column, values, carried);
       });
     }
     if (state.empty())
       continue;
     // Lanes whose numbers differ by multiples of `groups` have the same columns.
     for (Value &sum : state)
-      for (int distance = groups; distance < 32; distance *= 2)
+      for (int distance = groups; distance < warpThreads; distance *= 2)
         sum = c.add(sum, kernel::ShuffleOp::create(c.b, sum.getType(), kernel::ShuffleMode::Xor, sum, c.i32(distance)));
     c.when(c.below(lane, groups), [&] { sink.finish(part, c.add(column0, own), state); });
   }

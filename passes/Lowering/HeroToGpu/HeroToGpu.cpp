@@ -66,10 +66,8 @@ llvm::SmallVector<Buffer> HeroEmitter::bindBuffers(ElementEmitter &e, llvm::Dens
       e.bindBuffer(argument, {parameter, cast<RankedTensorType>(argument.getType()), {}, {}});
   llvm::SmallVector<Buffer> results;
   for (unsigned r : problem.fullResults)
-    results.push_back({parameters.lookup(resultPosition(r)),
-                       cast<RankedTensorType>(body.getTerminator()->getOperand(r).getType()),
-                       {},
-                       {}});
+    results.push_back(
+        {parameters.lookup(resultPosition(r)), cast<RankedTensorType>(dispatch.yielded()[r].getType()), {}, {}});
   return results;
 }
 

@@ -8,6 +8,7 @@
 //
 //===--------------------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Mma.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/HeroToGpu/Drain.h"
 #include "passes/Lowering/HeroToGpu/RingTile.h"
 #include "passes/Lowering/Schedule/Feed.h"
@@ -24,11 +25,11 @@ public:
       : c(c), problem(problem), tile(tile), arch(arch), place(place) {
     memory = kernel::SharedOp::create(c.b, LLVM::LLVMPointerType::get(c.b.getContext(), 3), mmaSharedBytes(tile),
                                       /*alignment=*/128);
-    lane = c.rem(place.thread, 32);
-    warp = c.div(place.thread, 32);
+    lane = c.rem(place.thread, warpThreads);
+    warp = c.div(place.thread, warpThreads);
     warpM = c.mul(c.div(warp, tile.n / tile.partN), tile.partM);
     warpN = c.mul(c.rem(warp, tile.n / tile.partN), tile.partN);
-    sums.assign(size_t(tile.partM) * tile.partN / 32, c.constant(c.b.getF32Type(), 0));
+    sums.assign(size_t(tile.partM) * tile.partN / warpThreads, c.constant(c.b.getF32Type(), 0));
   }
 
   void mainloop(Value a, Value b);
@@ -123,7 +124,8 @@ void MmaEmitter::mainloop(Value a, Value b) {
 
   int ahead = tile.stages - 1;
   for (int s = 0; s < ahead; ++s) {
-    start(isTile(c.add(place.firstK, s)), c.i32(s));
+    Value stage = c.i32(s);
+    start(isTile(c.add(place.firstK, s)), stage);
     finish(c.i32(s));
     advance();
   }
@@ -145,8 +147,10 @@ void MmaEmitter::mainloop(Value a, Value b) {
     advance();
     multiply(next, tileA, tileB, stage);
     finish(fill);
-    for (Value place : {stage, fill}) // each moves to the ring's next stage
-      next.push_back(c.select(c.equal(place, ahead), c.i32(0), c.add(place, 1)));
+    for (Value place : {stage, fill}) { // each moves to the ring's next stage
+      Value following = c.add(place, 1), first = c.i32(0);
+      next.push_back(c.select(c.equal(place, ahead), first, following));
+    }
     for (Feed &feed : feeds)
       llvm::append_range(next, feed.cursor);
     return next;

@@ -1,6 +1,7 @@
 //===- ResultBoxes.cpp - store_matrix, tensor_store ----------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/ResultBoxes.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/Schedule/SharedBytes.h"
 
 using namespace mlir;
@@ -44,14 +45,14 @@ void ResultBoxes::barrier() {
 }
 
 void ResultBoxes::put(Epilogue &epilogue, Value firstM, Value firstN, Value z, int columns, ArrayRef<Value> sums) {
-  Value lane = c.rem(thread, 32), warpRow = c.mul(c.div(thread, 32), 16);
+  Value lane = c.rem(thread, warpThreads), warpRow = c.mul(c.div(thread, warpThreads), 16);
   // Sum 2 h + p of a fragment is at row lane / 4 + 8 h, column 2 (lane mod 4) + p (PTX ISA, wgmma.m64nNk16).
   Value row = c.add(warpRow, c.div(lane, 4)), column = c.mul(c.rem(lane, 4), 2);
   // For store_matrix, lanes 0 to 7 hold the addresses of the first matrix's rows, lanes 8 to 15 those of the
   // second, and so on. The first two matrices are rows 0 to 7 and 8 to 15 of one chunk, the other two those
   // of the next chunk.
   Value line = c.add(warpRow, c.rem(lane, 16));
-  Value chunk = c.bitXor(c.div(lane, 16), c.rem(lane, 8));
+  Value inMatrix = c.rem(lane, 8), chunk = c.bitXor(c.div(lane, 16), inMatrix);
   Value lineAt = c.at(memory, c.wide(c.mul(line, rowBytes)));
   OperandRange results = problem.dispatch.yielded();
   int bands = int(sums.size()) / (columns / 2), boxes = columns / boxElements;

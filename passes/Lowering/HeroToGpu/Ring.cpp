@@ -20,8 +20,8 @@ void Ring::init(int fillers, int readers) {
 }
 
 Ring::Position Ring::next(Position p) {
-  Value around = c.equal(p.stage, stages - 1);
-  return {c.select(around, c.i32(0), c.add(p.stage, 1)), c.select(around, c.bitXor(p.parity, 1), p.parity)};
+  Value around = c.equal(p.stage, stages - 1), following = c.add(p.stage, 1), first = c.i32(0);
+  return {c.select(around, first, following), c.select(around, c.bitXor(p.parity, 1), p.parity)};
 }
 
 Ring::Position Ring::advanced(Position p, Value count) {

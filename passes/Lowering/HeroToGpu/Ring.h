@@ -29,13 +29,17 @@ public:
   Position start() { return {c.i32(0), c.i32(0)}; }
   Position next(Position p);
   Position advanced(Position p, mlir::Value count);
-  mlir::Value nextStage(mlir::Value stage) { return c.select(c.equal(stage, stages - 1), c.i32(0), c.add(stage, 1)); }
+  mlir::Value nextStage(mlir::Value stage) {
+    mlir::Value following = c.add(stage, 1), first = c.i32(0);
+    return c.select(c.equal(stage, stages - 1), first, following);
+  }
 
   mlir::Value full(mlir::Value stage) { return at(fullBarriers, stage); }
   void awaitFull(Position p) { kernel::MbarrierWaitOp::create(c.b, full(p.stage), p.parity); }
   /// In the first round there is nothing to wait for.
   void awaitEmpty(Position p) {
-    kernel::MbarrierWaitOp::create(c.b, at(emptyBarriers, p.stage), c.bitXor(p.parity, 1));
+    mlir::Value before = c.bitXor(p.parity, 1);
+    kernel::MbarrierWaitOp::create(c.b, at(emptyBarriers, p.stage), before);
   }
   void arriveFull(mlir::Value stage) { kernel::MbarrierArriveOp::create(c.b, at(fullBarriers, stage), mlir::Value()); }
   /// Says that the calling warp has read the stage. `lane` is the thread's lane; `also` is a further

@@ -22,22 +22,27 @@ RingTile::RingTile(Code c, const Operand &operand, Value base, int tileOuter, in
   Value threadLine = alongK ? gather.threadOuter : gather.threadK,
         threadInner = alongK ? gather.threadK : gather.threadOuter;
   auto unitPlace = [&](Value line, Value inner) {
-    return c.add(placeOf(line, c.div(inner, chunkElements)), c.mul(c.rem(inner, chunkElements), 2));
+    Value inChunk = c.mul(c.rem(inner, chunkElements), 2);
+    return c.add(placeOf(line, c.div(inner, chunkElements)), inChunk);
   };
   Value first = unitPlace(threadLine, threadInner);
   for (Gather::Unit unit : gather.units()) {
     int line = alongK ? unit.outer : unit.k, inner = alongK ? unit.k : unit.outer;
-    if (line % 8 == 0 && inner % mostLineElements == 0) // the unit's line is permuted as the first unit's line is
+    if (line % 8 == 0 && inner % mostLineElements == 0) { // the unit's line is permuted as the first unit's line is
       unitPlaces.push_back({first, (int64_t(inner / mostLineElements) * lines + line) * lineBytes()});
-    else
-      unitPlaces.push_back({unitPlace(c.add(threadLine, line), c.add(threadInner, inner)), 0});
+    } else {
+      Value unitInner = c.add(threadInner, inner);
+      unitPlaces.push_back({unitPlace(c.add(threadLine, line), unitInner), 0});
+    }
   }
 }
 
 void RingTile::readBy(Value warpOuter, int partOuter, Value lane) {
   // The row of a matrix that the lane addresses.
   Value half = c.rem(c.div(lane, 8), 2);
-  Value line = rowsFirst ? c.rem(lane, 16) : c.add(c.mul(c.div(lane, 16), 8), c.rem(lane, 8));
+  Value line = c.rem(lane, rowsFirst ? 16 : 8);
+  if (!rowsFirst)
+    line = c.add(c.mul(c.div(lane, 16), 8), line);
   Value chunk = rowsFirst ? c.div(lane, 16) : half;
   int count = alongK ? tileK / 16 : partOuter / 16;
   for (int i = 0; i < count; ++i) {
@@ -51,7 +56,7 @@ Value RingTile::placeOf(Value line, Value chunk) {
   int linesTogether = 8 / lineChunks;
   Value within = panels == 1 ? chunk : c.rem(chunk, lineChunks);
   Value swizzled = c.bitXor(within, c.rem(c.div(line, linesTogether), lineChunks));
-  Value place = c.add(c.mul(line, lineBytes()), c.mul(swizzled, chunkBytes));
+  Value inLine = c.mul(swizzled, chunkBytes), place = c.add(c.mul(line, lineBytes()), inLine);
   return panels == 1 ? place : c.add(place, c.mul(c.div(chunk, lineChunks), int64_t(lines) * lineBytes()));
 }
 
@@ -62,7 +67,11 @@ void RingTile::copyAsync(ValueRange cursor, Value stage) {
     Value to = stageOf(stage);
     int size = gather.vector() * 2;
     for (auto [place, address] : llvm::zip_equal(unitPlaces, gather.addresses(cursor))) {
-      Value valid = address.valid ? c.select(address.valid, c.i32(size), c.i32(0)) : Value();
+      Value valid;
+      if (address.valid) {
+        Value nothing = c.i32(0);
+        valid = c.select(address.valid, c.i32(size), nothing);
+      }
       kernel::CopyAsyncOp::create(c.b, c.at(c.at(to, c.wide(place.first)), place.second), address.pointer,
                                   uint32_t(size), valid);
     }
@@ -78,8 +87,8 @@ void RingTile::store(ValueRange units, Value stage) {
 }
 
 Values RingTile::load(Value stage, int number, int step) {
-  Value lane = lanePlaces[alongK ? step : number];
-  Value row = c.at(c.at(stageOf(stage), c.wide(lane)), int64_t(alongK ? number : step) * 16 * lineBytes());
+  Value lane = c.wide(lanePlaces[alongK ? step : number]);
+  Value row = c.at(c.at(stageOf(stage), lane), int64_t(alongK ? number : step) * 16 * lineBytes());
   auto op = kernel::LoadMatrixOp::create(c.b, llvm::SmallVector<Type>(4, c.b.getI32Type()), row,
                                          /*transpose=*/!alongK);
   return Values(op.getRegisters());

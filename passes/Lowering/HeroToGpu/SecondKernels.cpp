@@ -23,12 +23,14 @@ kernel::LaunchAttr HeroEmitter::emitReduce() {
       function(symbol + "_reduce", positions, [&](ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters) {
         Code c(e.b);
         Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
-        Value number = c.add(c.mul(block, blockThreads), kernel::ThreadIdOp::create(c.b, c.b.getI32Type()));
+        Value thread = kernel::ThreadIdOp::create(c.b, c.b.getI32Type());
+        Value number = c.add(c.mul(block, blockThreads), thread);
         c.when(count % blockThreads == 0 ? Value() : c.below(number, count), [&] {
           Value pointer = c.at(parameters[kernel::LaunchAttr::scratch], c.mul(c.wide(number), vector * bytes));
           Values zeros(vector, c.constant(type, 0));
           Type vectorType = vector == 1 ? type : Type(VectorType::get({vector}, type));
-          Values sums = c.loop(c.i32(0), c.i32(schedule.splits), zeros, [&](Value split, ValueRange carried) {
+          Value splits = c.i32(schedule.splits);
+          Values sums = c.loop(c.i32(0), splits, zeros, [&](Value split, ValueRange carried) {
             Value at = c.at(pointer, c.mul(c.wide(split), problem.z() * problem.m() * problem.n() * bytes));
             Value partial = c.load(vectorType, at, vector * bytes);
             Values next;
@@ -36,9 +38,10 @@ kernel::LaunchAttr HeroEmitter::emitReduce() {
               next.push_back(c.add(sum, vector == 1 ? partial : c.extract(partial, i)));
             return next;
           });
-          Value row = c.div(number, perRow);
-          Epilogue epilogue(problem, e, bindBuffers(e, parameters), c.div(row, problem.m()), 1, 1, vector);
-          (void)epilogue.put(c.rem(row, problem.m()), c.mul(c.rem(number, perRow), vector), sums, {});
+          Value row = c.div(number, perRow), matrix = c.div(row, problem.m());
+          Epilogue epilogue(problem, e, bindBuffers(e, parameters), matrix, 1, 1, vector);
+          Value column = c.mul(c.rem(number, perRow), vector);
+          (void)epilogue.put(c.rem(row, problem.m()), column, sums, {});
         });
       });
   emitted->setAttr(kernel::EntryAttr::name, kernel::EntryAttr::get(module.getContext(), blockThreads));

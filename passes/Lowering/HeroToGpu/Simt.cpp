@@ -106,8 +106,10 @@ static void emitTile(Code c, const Problem &problem, const Tile &tile, Value a, 
         tileB(c, problem, problem.b, gatherB, tile.n, tile.k, type);
     Values cursorA = gatherA.cursor(place.firstK), cursorB = gatherB.cursor(place.firstK);
     Value zero = c.i32(0);
-    tileA.store(tileA.buffer(zero), gatherA.load(cursorA));
-    tileB.store(tileB.buffer(zero), gatherB.load(cursorB));
+    Values firstA = gatherA.load(cursorA);
+    tileA.store(tileA.buffer(zero), firstA);
+    Values firstB = gatherB.load(cursorB);
+    tileB.store(tileB.buffer(zero), firstB);
     c.barrier();
 
     size_t countA = gatherA.units().size(), digitsA = cursorA.size();
@@ -128,8 +130,8 @@ static void emitTile(Code c, const Problem &problem, const Tile &tile, Value a, 
         llvm::append_range(units, gatherB.load(nextB));
         return units;
       });
-      Value mineA = c.at(tileA.buffer(parity), c.wide(c.mul(threadM, bytes)));
-      Value mineB = c.at(tileB.buffer(parity), c.wide(c.mul(threadN, bytes)));
+      Value offsetA = c.wide(c.mul(threadM, bytes)), mineA = c.at(tileA.buffer(parity), offsetA);
+      Value offsetB = c.wide(c.mul(threadN, bytes)), mineB = c.at(tileB.buffer(parity), offsetB);
       for (int k = 0; k < tile.k; ++k) {
         Values rows, columns;
         for (int g = 0; g < groupsM; ++g)
@@ -162,7 +164,7 @@ static void emitTile(Code c, const Problem &problem, const Tile &tile, Value a, 
       states[g] = sink.put(m, column(g), ArrayRef(sums).slice(i * tile.partN + g * group, group), states[g]);
   }
   // A thread's rows are a part, although they do not lie together.
-  Value part = c.add(c.div(place.firstM, tile.partM), c.div(place.thread, across));
+  Value inBlock = c.div(place.thread, across), part = c.add(c.div(place.firstM, tile.partM), inBlock);
   for (int g = 0; g < groupsN; ++g)
     sink.finish(part, column(g), states[g]);
 }

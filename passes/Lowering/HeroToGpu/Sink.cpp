@@ -1,6 +1,7 @@
 //===- Sink.cpp - the epilogue, and partial sums -----------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Sink.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/Space.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -73,7 +74,7 @@ void Epilogue::finish(Value part, Value n, ValueRange state) {
   Code c(e.b);
   int bytes = problem.accumulator().getIntOrFloatBitWidth() / 8;
   size_t columns = state.size() / problem.columnSums.size();
-  Value number = c.add(c.mul(c.wide(matrix), parts.count / problem.z()), c.wide(part));
+  Value inMatrix = c.wide(part), number = c.add(c.mul(c.wide(matrix), parts.count / problem.z()), inMatrix);
   for (size_t s = 0; s < problem.columnSums.size(); ++s) {
     Value row = c.at(parts.scratch, c.mul(c.add(number, int64_t(s) * parts.count), problem.n() * bytes));
     for (size_t i = 0; i < columns; ++i) {
@@ -140,8 +141,10 @@ Epilogue::Elements Epilogue::elements(Value m, Value n, ArrayRef<Value> sums) {
     // The values of reshapes of the sum are defined here: an index that came back through a reshape has
     // another form and would not be recognised as the sum's.
     for (auto reshape : dispatch.getBody().front().getOps<graph::ReshapeOp>())
-      if (graph::typeOf(reshape.getY()).getNumElements() == graph::typeOf(hero).getNumElements())
-        e.define(reshape.getY(), indexIn(reshape.getY()), e.element(reshape.getX(), indexIn(reshape.getX())));
+      if (kernel::countOf(reshape.getY()) == kernel::countOf(hero)) {
+        Value value = e.element(reshape.getX(), indexIn(reshape.getX()));
+        e.define(reshape.getY(), indexIn(reshape.getY()), value);
+      }
     for (unsigned r : problem.fullResults)
       computed.stores.push_back({linear, e.element(yielded[r], indexIn(yielded[r]))});
     for (auto [s, sum] : llvm::enumerate(problem.columnSums))
@@ -155,7 +158,7 @@ Epilogue::Elements Epilogue::elements(Value m, Value n, ArrayRef<Value> sums) {
 Partials::Partials(const Problem &problem, Code c, Value scratch, const BlockPlace &place, int neighbours)
     : problem(problem), c(c), spanM(place.spanM), spanN(place.spanN), vector(problem.storeVector(neighbours)) {
   int64_t bytes = problem.accumulator().getIntOrFloatBitWidth() / 8;
-  Value matrix = c.add(c.mul(c.wide(place.split), problem.z()), c.wide(place.z));
+  Value inSplit = c.wide(place.z), matrix = c.add(c.mul(c.wide(place.split), problem.z()), inSplit);
   first = c.at(scratch, c.mul(matrix, problem.m() * problem.n() * bytes));
 }
 
@@ -167,7 +170,7 @@ Values Partials::put(Value m, Value n, ArrayRef<Value> sums, ValueRange) {
     Value at = c.add(n, i);
     Value also = problem.n() % spanN != 0 ? c.below(at, problem.n()) : Value();
     c.when(c.both(inside, also), [&] {
-      Value element = c.add(c.mul(c.wide(m), problem.n()), c.wide(at));
+      Value column = c.wide(at), element = c.add(c.mul(c.wide(m), problem.n()), column);
       Value pointer = c.at(first, c.mul(element, bytes));
       c.store(piece == 1 ? sums[i] : c.vector(sums.slice(i, piece)), pointer, piece * bytes);
     });

@@ -24,6 +24,7 @@
 //
 //===----------------------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/Wgmma.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/HeroToGpu/ResultBoxes.h"
 #include "passes/Lowering/HeroToGpu/WgmmaEmitter.h"
 
@@ -44,7 +45,7 @@ WgmmaEmitter::WgmmaEmitter(const MainKernel &main)
                                     wgmmaRingBytes(tile) + tile.workers() * wgmmaOutBytes, /*alignment=*/1024);
   memoryB = c.at(memory, tile.stages * tile.m * wgmmaRowBytes);
   thread = kernel::ThreadIdOp::create(c.b, c.b.getI32Type());
-  lane = c.rem(thread, 32);
+  lane = c.rem(thread, warpThreads);
   if (tile.pingPong)
     turns = kernel::SharedOp::create(c.b, memory.getType(), turnBytes(tile), /*alignment=*/8);
   if (schedule.cluster > 1)
@@ -55,8 +56,9 @@ void WgmmaEmitter::run() {
   initBarriers();
   // The shuffle tells the assembler that the warp has one value, so that descriptors stay out of the
   // threads' registers.
+  Value firstLane = c.i32(0);
   Value group = kernel::ShuffleOp::create(c.b, c.b.getI32Type(), kernel::ShuffleMode::Index,
-                                          c.div(thread, warpgroupThreads), c.i32(0));
+                                          c.div(thread, warpgroupThreads), firstLane);
   auto setRegisters = [&](int count, int withoutGathers, bool increase) {
     if (tile.consumerRegisters != 0)
       kernel::SetRegistersOp::create(c.b, uint32_t(gathers() ? count : withoutGathers), increase);

@@ -1,5 +1,6 @@
 //===- WgmmaConsumer.cpp - the warpgroups that multiply what the ring brings ----------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/HeroToGpu/Drain.h"
 #include "passes/Lowering/HeroToGpu/ResultBoxes.h"
 #include "passes/Lowering/HeroToGpu/WgmmaEmitter.h"
@@ -148,7 +149,7 @@ Values WgmmaEmitter::multiply(const BlockPlace &place, Value rank, Ring::Positio
 
 void WgmmaEmitter::drain(const BlockPlace &place, Value own, Value firstM, ArrayRef<Value> sums) {
   std::unique_ptr<Sink> sink = main.sink(place, drainNeighbours);
-  Value warp = c.rem(c.div(thread, 32), 4); // the warp's number in the warpgroup
+  Value warp = c.rem(c.div(thread, warpThreads), 4); // the warp's number in the warpgroup
   Value slab = c.at(own, c.wide(c.mul(warp, drainBytes(tile.partN))));
   Value warpM = c.add(firstM, c.mul(warp, 16));
   drainWarp(

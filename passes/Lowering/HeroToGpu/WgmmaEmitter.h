@@ -1,6 +1,7 @@
 //===- WgmmaEmitter.h - the parts of the warpgroups' mainloop ------------------------------------------===//
 #ifndef MPC_LOWERING_HEROTOGPU_WGMMAEMITTER_H
 #define MPC_LOWERING_HEROTOGPU_WGMMAEMITTER_H
+#include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/HeroToGpu/MainKernel.h"
 #include "passes/Lowering/HeroToGpu/Ring.h"
 #include "passes/Lowering/Schedule/Box.h"
@@ -8,8 +9,8 @@
 
 namespace mpc::hero {
 
-/// The threads of a warpgroup.
-inline constexpr int warpgroupThreads = 128;
+/// The threads of a warpgroup, which has four warps.
+inline constexpr int warpgroupThreads = 4 * warpThreads;
 
 /// Emits the code of one thread (Wgmma.cpp says what the threads do): what all threads share, that of the producer
 /// (WgmmaProducer.cpp), and that of the consumers (WgmmaConsumer.cpp).

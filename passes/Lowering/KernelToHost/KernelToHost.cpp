@@ -1,8 +1,10 @@
 //===- KernelToHost.cpp - a dispatch becomes a function over a slice of its grid ---===//
 #include "passes/Lowering/KernelToHost/KernelToHost.h"
-#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/Space.h"
 #include "passes/Lowering/KernelToHost/Nest.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
@@ -83,8 +85,8 @@ FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, M
   if (e.failed())
     return failure();
   // A thread should get 10 microseconds of work, which is several times what waking it costs.
-  double iterations = plan->form == kernel::Form::Scatter ? graph::typeOf(yielded[0]).getNumElements()
-                                                          : plan->keptCount() * plan->reducedCount();
+  double iterations =
+      plan->form == kernel::Form::Scatter ? kernel::countOf(yielded[0]) : plan->keptCount() * plan->reducedCount();
   iterations /= double(plan->cuts.size() + 1); // each element is computed by one of the loop's parts
   double ns = estimate(function, iterations / std::max<int64_t>(grid, 1));
   int64_t grain = std::clamp<int64_t>(int64_t(std::ceil(10000 / std::max(ns, 1.0))), 1, grid);

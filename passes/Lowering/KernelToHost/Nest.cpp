@@ -14,7 +14,6 @@
 #include "dialects/Graph/IR/Shapes.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
 #include "passes/Lowering/LoopPlan/NestSpace.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -65,14 +64,14 @@ void NestEmitter::grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Valu
   e.loop(begin, end, {}, [&](Value g, ValueRange) -> Values {
     Value block;
     if (blocks > 1) {
-      block = vars.empty() ? g : Value(arith::RemUIOp::create(e.b, g, e.i64(blocks)));
+      block = vars.empty() ? g : e.rem(g, blocks, /*isUnsigned=*/true);
       if (!vars.empty())
-        g = arith::DivUIOp::create(e.b, g, e.i64(blocks));
+        g = e.div(g, blocks, /*isUnsigned=*/true);
     }
     for (size_t i = vars.size(); i-- > 0;) {
-      bind(vars[i], i == 0 ? g : Value(arith::RemUIOp::create(e.b, g, e.i64(vars[i].extent))));
+      bind(vars[i], i == 0 ? g : e.rem(g, vars[i].extent, /*isUnsigned=*/true));
       if (i > 0)
-        g = arith::DivUIOp::create(e.b, g, e.i64(vars[i].extent));
+        g = e.div(g, vars[i].extent, /*isUnsigned=*/true);
     }
     body(block);
     return {};
@@ -105,7 +104,8 @@ int64_t NestEmitter::pointwise(Value begin, Value end) {
     for (size_t i = 0; i <= plan.cuts.size(); ++i) {
       int64_t to = i < plan.cuts.size() ? plan.cuts[i] : inner.extent;
       e.setRange(inner.factors[0], from, to - 1);
-      piece(arith::MaxSIOp::create(e.b, low, e.i64(from)), arith::MinSIOp::create(e.b, high, e.i64(to)));
+      Value until = e.min(high, to);
+      piece(e.max(low, from), until);
       from = to;
     }
     e.setRange(inner.factors[0], 0, inner.extent - 1);
@@ -114,16 +114,18 @@ int64_t NestEmitter::pointwise(Value begin, Value end) {
   if (blocks > 1 && iterations(vars.drop_back()) == 1) { // one flat loop runs over all slices
     for (const LoopVar &outer : vars.drop_back())
       bind(outer, e.i64(0));
-    Value low = arith::MulIOp::create(e.b, begin, e.i64(block)), high = arith::MulIOp::create(e.b, end, e.i64(block));
+    Value low = e.mul(begin, block), high = e.mul(end, block);
     if (inner.extent % block != 0)
-      high = arith::MinSIOp::create(e.b, high, e.i64(inner.extent));
+      high = e.min(high, inner.extent);
     innerLoop(low, high);
     return blocks;
   }
   grid(shared, blocks, begin, end, [&](Value at) {
     loops(vars.drop_front(plan.parallel).drop_back(), [&] {
-      if (!at)
-        return innerLoop(e.i64(0), e.i64(inner.extent));
+      if (!at) {
+        Value extent = e.i64(inner.extent);
+        return innerLoop(e.i64(0), extent);
+      }
       auto [low, high] = blockBounds(at, block, inner.extent);
       innerLoop(low, high);
     });
@@ -132,9 +134,9 @@ int64_t NestEmitter::pointwise(Value begin, Value end) {
 }
 
 std::pair<Value, Value> NestEmitter::blockBounds(Value at, int64_t block, int64_t extent) {
-  Value low = arith::MulIOp::create(e.b, at, e.i64(block)), high = arith::AddIOp::create(e.b, low, e.i64(block));
+  Value low = e.mul(at, block), high = e.add(low, block);
   if (extent % block != 0)
-    high = arith::MinSIOp::create(e.b, high, e.i64(extent));
+    high = e.min(high, extent);
   return {low, high};
 }
 

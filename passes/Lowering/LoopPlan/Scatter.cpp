@@ -13,7 +13,6 @@
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/LoopPlan/NestSpace.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -21,17 +20,12 @@ using namespace mpc;
 using Values = llvm::SmallVector<Value>;
 
 int64_t mpc::emitScatter(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e, Value begin, Value end) {
-  auto op = cast<graph::GatherGradOp>(dispatch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
+  auto op = cast<graph::GatherGradOp>(dispatch.yielded()[0].getDefiningOp());
   ArrayRef<int64_t> dx = graph::shapeOf(op.getDx()), indices = graph::shapeOf(op.getIndices());
   size_t axis = op.getAxis();
   ArrayRef<int64_t> before = dx.take_front(axis), after = dx.drop_front(axis + 1);
-  auto product = [](ArrayRef<int64_t> shape) {
-    int64_t n = 1;
-    for (int64_t extent : shape)
-      n *= extent;
-    return n;
-  };
-  int64_t outer = product(before), inner = product(after), rows = dx[axis], count = product(indices);
+  int64_t outer = llvm::product_of(before), inner = llvm::product_of(after), rows = dx[axis],
+          count = llvm::product_of(indices);
   constexpr int64_t block = hostBlocks.columns;
   int64_t blocks = std::max<int64_t>(1, (inner + block - 1) / block);
 
@@ -39,7 +33,7 @@ int64_t mpc::emitScatter(kernel::DispatchOp dispatch, const Buffer &result, Elem
     Index at = e.opaque(g, 0, outer * blocks - 1);
     Index a = e.floorDiv(at, blocks), b = e.mod(at, blocks);
     Value low = e.materialize(b * block);
-    Value high = arith::MinSIOp::create(e.b, arith::AddIOp::create(e.b, low, e.i64(block)), e.i64(inner));
+    Value high = e.min(e.add(low, block), inner);
     auto forColumns = [&](llvm::function_ref<void(Index)> body) {
       e.loop(low, high, {}, [&](Value c, ValueRange) -> Values { return body(e.opaque(c, 0, inner - 1)), Values(); });
     };
@@ -54,17 +48,17 @@ int64_t mpc::emitScatter(kernel::DispatchOp dispatch, const Buffer &result, Elem
       IndexVector i = e.delinearize(e.opaque(iv, 0, count - 1), indices);
       Value v = e.operand(op, 1, i);
       if (v.getType() != e.b.getI64Type())
-        v = arith::ExtSIOp::create(e.b, e.b.getI64Type(), v);
-      Value negative = arith::CmpIOp::create(e.b, arith::CmpIPredicate::slt, v, e.i64(0));
-      v = arith::SelectOp::create(e.b, negative, arith::AddIOp::create(e.b, v, e.i64(rows)), v);
-      v = arith::MinSIOp::create(e.b, arith::MaxSIOp::create(e.b, v, e.i64(0)), e.i64(rows - 1));
+        v = e.extend(e.b.getI64Type(), v);
+      Value negative = e.compare(arith::CmpIPredicate::slt, v, e.i64(0));
+      v = e.select(negative, e.add(v, rows), v);
+      v = e.min(e.max(v, 0), rows - 1);
       Index row = e.opaque(v, 0, rows - 1);
       forColumns([&](Index c) {
         IndexVector y = e.delinearize(a, before);
         llvm::append_range(y, i);
         llvm::append_range(y, e.delinearize(c, after));
-        Value sum = arith::AddFOp::create(e.b, e.load(result, address(row, c)), e.operand(op, 0, y));
-        e.store(result, address(row, c), sum);
+        Value term = e.operand(op, 0, y);
+        e.store(result, address(row, c), e.add(e.load(result, address(row, c)), term));
       });
       return {};
     });

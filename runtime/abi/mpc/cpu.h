@@ -8,6 +8,16 @@
  * x86-64 psABI 1.0, "Micro-Architecture Levels". */
 #define MPC_CPU_LEVELS(X) X(v3, "x86-64-v3") X(v4, "x86-64-v4")
 
+/* Stands before the definition of a function that a library of mpc contains once for each of these levels and once for
+ * any CPU. The program calls the best one that its CPU can run. The function is compiled once where the CPU is not an
+ * x86-64 one. */
+#if defined(__x86_64__)
+#define MPC_CPU_CLONE(LEVEL, NAME) , "arch=" NAME
+#define MPC_CPU_CLONES __attribute__((target_clones("default" MPC_CPU_LEVELS(MPC_CPU_CLONE))))
+#else
+#define MPC_CPU_CLONES
+#endif
+
 /* The name of the machine that compiles, whose code may need any of the features below. */
 #define MPC_CPU_NATIVE "native"
 
