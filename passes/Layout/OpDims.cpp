@@ -90,41 +90,32 @@ static std::optional<OpDims> reduction(ReductionOpInterface op) {
   return dims;
 }
 
-/// Values of the activation's rank have its dimensions, and those of one dimension have its channels. Others (the
-/// statistics of groups) have no say.
-template <typename Norm>
-static std::optional<OpDims> norm(Norm op, bool samplesFirst) {
-  int64_t axis = op.getAxis();
-  OpDims dims{.anchor = op.getX(), .whole = {axis}, .samplesFirst = samplesFirst};
+/// Values of a norm with channels that have the activation's shape have its dimensions, and those of one dimension have
+/// its channels; others (the statistics of groups) have no say. The values of another norm broadcast to the activation.
+static std::optional<OpDims> norm(NormOpInterface op) {
+  Value x = op.getX();
+  std::optional<int64_t> channels = op.getChannelAxis();
+  OpDims dims{.anchor = x, .samplesFirst = op.keepsSamplesFirst(), .broadcasts = !channels};
   auto dimsOfValue = [&](Value v) -> std::optional<Shape> {
+    if (!channels)
+      return alignedDims(v, x);
     if (typeOf(v).getRank() == 1)
-      return Shape{axis};
-    return v.getType() == op.getX().getType() || typeOf(v).getShape() == typeOf(op.getX()).getShape()
-               ? std::optional(allDims(op.getX()))
-               : std::nullopt;
+      return Shape{*channels};
+    return graph::shapeOf(v) == graph::shapeOf(x) ? std::optional(allDims(x)) : std::nullopt;
   };
   dims.operands = llvm::map_to_vector(op->getOperands(), dimsOfValue);
   dims.results = llvm::map_to_vector(op->getResults(), dimsOfValue);
-  if (samplesFirst)
+  if (channels)
+    dims.whole.push_back(*channels);
+  if (dims.samplesFirst)
     dims.whole.push_back(0);
-  return dims;
-}
-
-/// Everything broadcasts to the activation.
-static std::optional<OpDims> layerNorm(Operation *op) {
-  OpDims dims{.anchor = op->getOperand(0), .broadcasts = true};
-  auto aligned = [&](Value v) -> std::optional<Shape> { return alignedDims(v, dims.anchor); };
-  dims.operands = llvm::map_to_vector(op->getOperands(), aligned);
-  dims.results = llvm::map_to_vector(op->getResults(), aligned);
   return dims;
 }
 
 std::optional<OpDims> layout::dimsOf(Operation *op) {
   return TypeSwitch<Operation *, std::optional<OpDims>>(op)
       .Case([](DropoutOp dropped) { return dropout(dropped); })
-      .Case<BatchNormOp, BatchNormGradOp, BatchNormInferenceOp>([](auto n) { return norm(n, false); })
-      .Case<GroupNormOp, GroupNormGradOp>([](auto n) { return norm(n, true); })
-      .Case<LayerNormOp, LayerNormGradOp>([](auto n) { return layerNorm(n); })
+      .Case([](NormOpInterface n) { return norm(n); })
       .Case([](ReductionOpInterface reduce) { return reduction(reduce); })
       .Case([](IndexingOpInterface other) -> std::optional<OpDims> {
         if (other.drawsNumbers())

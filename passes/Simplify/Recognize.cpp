@@ -30,7 +30,7 @@ struct RecognizePass : mpc::impl::RecognizePassBase<RecognizePass> {
     FrozenRewritePatternSet patterns(std::move(owned));
     auto count = [&] {
       unsigned n = 0;
-      getOperation().walk([&](Operation *op) { n += isa<graph::LayerNormOp, graph::GroupNormOp>(op); });
+      getOperation().walk([&](Operation *op) { n += isa<graph::NormOpInterface>(op); });
       return n;
     };
     unsigned before = count();

@@ -115,6 +115,47 @@ TEST(Enclosure, SumsAreBoundedByLengthAndMagnitude) {
   }
 }
 
+/// Returns what the enclosure says of a computation whose element i is computed(i).
+Comparison compareWith(const Enclosed &e, llvm::function_ref<float(size_t)> computed) {
+  HostTensor actual = e.results[0].value;
+  for (size_t i = 0; i < actual.values.size(); ++i)
+    actual.values[i] = computed(i);
+  return compare(e.results[0], actual);
+}
+
+/// Code rounds after each factor, so it differs from the correctly rounded product, within the stated error.
+TEST(Enclosure, ProductsRoundAtEachFactor) {
+  Enclosed e({.name = "product",
+              .inputs = {"tensor<200x8xf32>"},
+              .body = "%p = graph.reduce_prod %0 {axes = array<i64: 1>, keepdims = false} : (tensor<200x8xf32>) -> "
+                      "tensor<200xf32>",
+              .yields = {"%p : tensor<200xf32>"}});
+  Comparison c = compareWith(e, [&](size_t row) {
+    float product = 1;
+    for (size_t i = 0; i < 8; ++i)
+      product *= float(e.inputs[0].values[row * 8 + i]);
+    return product;
+  });
+  EXPECT_GT(c.different, 0);
+  EXPECT_EQ(c.outside, 0);
+  EXPECT_EQ(c.unbounded, 0);
+}
+
+/// The divisor of a softsign is rounded before the quotient is.
+TEST(Enclosure, SoftsignRoundsTwice) {
+  Enclosed e({.name = "softsign",
+              .inputs = {"tensor<1000xf32>"},
+              .body = "%s = graph.softsign %0 : tensor<1000xf32>",
+              .yields = {"%s : tensor<1000xf32>"}});
+  Comparison c = compareWith(e, [&](size_t i) {
+    float x = float(e.inputs[0].values[i]), divisor = 1 + std::abs(x);
+    return x / divisor;
+  });
+  EXPECT_GT(c.different, 0);
+  EXPECT_EQ(c.outside, 0);
+  EXPECT_EQ(c.unbounded, 0);
+}
+
 /// Errors of inner values reach the result and are magnified where terms cancel.
 TEST(Enclosure, CancellationMagnifies) {
   std::string t = "tensor<100xf32>", one = "tensor<f32>";

@@ -22,10 +22,11 @@ struct StatedError {
 /// Returns the stated error of an op, or nullopt if none is stated.
 std::optional<StatedError> statedError(mlir::OperationName name);
 
-/// Returns how many terms are added, in f32 and in any order, to give one element of the op's result; 0 for ops that
-/// add nothing, and nullopt for a window or a scatter for which it is not stated. The error of the sum is at most
-/// length * 2^-24 * (sum of the terms' magnitudes): Higham, Accuracy and Stability of Numerical Algorithms,
-/// section 4.2.
+/// Returns how many terms are added, or factors multiplied, in f32 and in any order, to give one element of the op's
+/// result; 0 for ops that do neither, and nullopt for a window or a scatter for which it is not stated. With
+/// u = length * 2^-24, the error of a sum is at most u / (1 - u) * (sum of the terms' magnitudes), and that of a
+/// product in which nothing under- or overflows at most u / (1 - u) * (its magnitude): Higham, Accuracy and Stability
+/// of Numerical Algorithms, section 4.2 and lemma 3.1.
 std::optional<int64_t> accumulationLength(mlir::Operation *op);
 
 /// Returns what the sum may lose besides, relative to the sum of the terms' magnitudes. This applies to products of

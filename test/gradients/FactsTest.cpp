@@ -277,7 +277,93 @@ TEST(Facts, ConvolutionsNameTheirTensors) {
   });
 }
 
+//===-- Norms ----------------------------------------------------------------------------===//
+
+/// Layout and the tests below ask these interfaces. To a composite op that implements none of them they would give the
+/// treatment of an op of which nothing is known.
+TEST(Facts, CompositeOpsStateTheirFamily) {
+  std::set<std::string> norms;
+  for (RegisteredOperationName name : testContext().getRegisteredOperationsByDialect("graph")) {
+    const auto *indexed = name.getInterface<IndexingOpInterface>();
+    if (!indexed || indexed->getLoopKind() != LoopKind::Composite)
+      continue;
+    bool isNorm = name.hasInterface<NormOpInterface>();
+    if (isNorm)
+      norms.insert(name.getStringRef().str());
+    EXPECT_TRUE(isNorm || name.hasInterface<ProbabilityOpInterface>() ||
+                name.hasInterface<ClassificationLossOpInterface>() || name.hasInterface<ReductionOpInterface>())
+        << name.getStringRef().str() << " is composite: derive it from the base class of its family, such as "
+        << "Graph_NormOp, or state here that layout treats its family as it treats an op of one result";
+  }
+  std::set<std::string> seen;
+  forEachOpRun([&](Operation *op, ArrayRef<HostTensor>) {
+    if (isa<NormOpInterface>(op))
+      seen.insert(op->getName().getStringRef().str());
+  });
+  EXPECT_EQ(seen, norms) << "the tests of norms need a case of each";
+  EXPECT_TRUE(norms.count("graph.batch_norm"));
+}
+
+/// Returns whether the shape broadcasts to the other as numpy does.
+bool broadcastsTo(ArrayRef<int64_t> shape, ArrayRef<int64_t> to) {
+  if (shape.size() > to.size())
+    return false;
+  return llvm::all_of(llvm::zip(shape, to.take_back(shape.size())), [](auto pair) {
+    auto [from, extent] = pair;
+    return from == 1 || from == extent;
+  });
+}
+
+/// The channels are where numbers per channel go and come from (IndexingOpInterface::followingDim), and a sample's
+/// results follow its elements.
+TEST(Facts, NormsStateTheirDimensions) {
+  std::set<std::string> withChannels, following;
+  forEachOpRun([&](Operation *op, ArrayRef<HostTensor>) {
+    auto norm = dyn_cast<NormOpInterface>(op);
+    if (!norm)
+      return;
+    std::string name = op->getName().getStringRef().str();
+    SCOPED_TRACE(name);
+    auto indexed = cast<IndexingOpInterface>(op);
+    EXPECT_EQ(norm.getX(), op->getOperand(0));
+    int64_t rank = typeOf(norm.getX()).getRank();
+    std::optional<int64_t> channels = norm.getChannelAxis();
+    if (norm.keepsSamplesFirst()) {
+      EXPECT_EQ(indexed.followingDim(op->getOpOperand(0), op->getResult(0), 0), 0);
+    }
+    if (!channels) {
+      for (Type type :
+           llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes())))
+        EXPECT_TRUE(broadcastsTo(cast<RankedTensorType>(type).getShape(), shapeOf(norm.getX())));
+      return;
+    }
+    ASSERT_LT(*channels, rank);
+    withChannels.insert(name);
+    for (OpOperand &operand : op->getOpOperands())
+      for (OpResult result : op->getResults()) {
+        // From numbers per channel to an activation, or from an activation to numbers per channel.
+        bool fromChannels = typeOf(operand.get()).getRank() == 1, toChannels = typeOf(result).getRank() == 1;
+        if (rank == 1 || fromChannels == toChannels || !indexed.dependsOn(operand, result))
+          continue;
+        EXPECT_EQ(shapeOf(fromChannels ? operand.get() : Value(result))[0], shapeOf(norm.getX())[*channels]);
+        std::optional<int64_t> there = indexed.followingDim(operand, result, fromChannels ? 0 : *channels);
+        if (!there)
+          continue;
+        EXPECT_EQ(*there, fromChannels ? *channels : 0);
+        following.insert(name);
+      }
+  });
+  EXPECT_EQ(following, withChannels);
+  EXPECT_FALSE(withChannels.count("graph.layer_norm"));
+}
+
 //===-- Permutations -------------------------------------------------------------------===//
+
+/// Returns whether the op broadcasts the operands that have fewer dimensions than the others.
+bool broadcastsOperands(Operation *op) {
+  auto norm = dyn_cast<NormOpInterface>(op);
+  return isOfKind(op, LoopKind::Elementwise) || (norm && !norm.getChannelAxis());
+}
 
 HostTensor inOrder(const HostTensor &x, Order order) {
   SmallVector<int64_t> shape, strides = stridesOf(x.shape), from;
@@ -307,8 +393,7 @@ HostTensor permutedAs(Operation *op, Value v, const HostTensor &x, Order order) 
     return x;
   if (x.shape.size() == order.size())
     return inOrder(x, order);
-  bool spreads = isOfKind(op, LoopKind::Elementwise) || isa<LayerNormOp, LayerNormGradOp>(op);
-  return spreads && !x.shape.empty() ? inOrder(withRank(x, order.size()), order) : x;
+  return broadcastsOperands(op) && !x.shape.empty() ? inOrder(withRank(x, order.size()), order) : x;
 }
 /// The same for the result of a reduction that drops its axes.
 HostTensor withoutAxes(const HostTensor &x, ArrayRef<int64_t> axes, Order order) {
@@ -331,6 +416,9 @@ void checkOrder(IndexingOpInterface op, ArrayRef<HostTensor> operands, Order ord
   }
   Operation *made = op.permuted(builder, order, values);
   EXPECT_EQ(!made, block.empty()) << "an op was built, and is not the answer";
+  if (auto norm = dyn_cast<NormOpInterface>(op.getOperation())) {
+    EXPECT_EQ(!made, norm.keepsSamplesFirst() && order[0] != 0);
+  }
   if (!made)
     return;
   ASSERT_TRUE(succeeded(verify(made)));
@@ -409,15 +497,14 @@ HostTensor withSplit(const HostTensor &x, int64_t dim, ArrayRef<int64_t> whole) 
 
 /// Whether IndexingOpInterface::permuted may be asked to split the dimension.
 bool canSplit(IndexingOpInterface op, int64_t dim, ArrayRef<int64_t> whole) {
-  bool spreads = isOfKind(op, LoopKind::Elementwise) || isa<LayerNormOp, LayerNormGradOp>(op);
+  bool spreads = broadcastsOperands(op);
   bool reduces = isa<ReductionOpInterface>(op.getOperation());
   auto fits = [&](Value v) { return typeOf(v).getRank() == int64_t(whole.size()) || typeOf(v).getRank() == 0; };
   if (whole[dim] < 2 || op.drawsNumbers() || isOfKind(op, LoopKind::Permutation) || op->hasAttr("layout"))
     return false;
   if (!spreads && (!llvm::all_of(op->getOperands(), fits) || (!reduces && !llvm::all_of(op->getResults(), fits))))
     return false;
-  bool combines = reduces || isa<LayerNormOp, LayerNormGradOp>(op);
-  return combines || isOfKind(op, LoopKind::Elementwise) || isOfKind(op, LoopKind::Broadcast) ||
+  return reduces || spreads || isOfKind(op, LoopKind::Broadcast) ||
          op.followingDim(op->getOpOperand(0), op->getResult(0), dim) == dim;
 }
 

@@ -103,12 +103,4 @@ class Graph_Op<string mnemonic, Precision precision, Gradient gradient, Loop loo
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
 }
 
-// Some operands of such an op are always fp32; the op defines isFp32Operand.
-class Graph_MixedOp<string mnemonic, Precision precision, Gradient gradient, Loop loop, list<Trait> traits = []>
-    : Graph_OpBase<mnemonic, precision, gradient, loop, traits> {
-  string mixedDeclaration = classDeclaration # "bool isFp32Operand(unsigned i);\n";
-  let extraClassDeclaration = mixedDeclaration;
-  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
-}
-
 #endif

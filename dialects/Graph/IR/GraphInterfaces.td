@@ -39,6 +39,19 @@ def ClassificationLossOpInterface : OpInterface<"ClassificationLossOpInterface">
   ];
 }
 
+def NormOpInterface : OpInterface<"NormOpInterface"> {
+  let cppNamespace = "::mpc::graph";
+  let description = "A normalisation y = norm(x), or the cotangents of one. Its first operand is the activation x; the operands and results of x's shape have x's dimensions.";
+  let methods = [
+    InterfaceMethod<"Returns the activation.", "::mlir::Value", "getX">,
+    InterfaceMethod<[{Returns the dimension of the activation that has the channels: operands and results of one dimension have a number for each of them. Returns nullopt where
+      all operands and results broadcast to the activation instead, as numpy does, and no attribute names one dimension, so that each of them may be split.}],
+      "::std::optional<int64_t>", "getChannelAxis">,
+    StaticInterfaceMethod<"Returns whether dimension 0 of the activation has the samples, each of which is normalised on its own, and has to stay the first.",
+      "bool", "keepsSamplesFirst">
+  ];
+}
+
 def ProbabilityOpInterface : OpInterface<"ProbabilityOpInterface"> {
   let cppNamespace = "::mpc::graph";
   let description = "The op turns scores, its one operand, into probabilities or their logarithms.";

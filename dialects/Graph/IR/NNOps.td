@@ -89,8 +89,25 @@ def Graph_AvgPoolGradOp : Graph_Op<"avg_pool_grad", Follow, Differentiable, Wind
 
 //===-- Normalisation -----------------------------------------------------------===//
 
-def Graph_BatchNormOp : Graph_MixedOp<"batch_norm", Follow, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
-  let extraClassDeclaration = mixedDeclaration # dependsOn;
+// The form of a norm states which dimensions its values share and which stay where they are, see NormOpInterface.
+class NormForm<bit c, bit s> { bit channels = c; bit samples = s; }
+def NormOfChannels : NormForm<1, 0>;
+def NormOfSamples : NormForm<1, 1>; // it has channels too
+def NormOverAxes : NormForm<0, 0>;
+
+// Statistics, scales and biases are always fp32; the op defines isFp32Operand.
+class Graph_NormOp<string mnemonic, Gradient gradient, NormForm form>
+    : Graph_OpBase<mnemonic, Follow, gradient, CompositeLoop, [InferTypeOpAdaptor, NormOpInterface]> {
+  string normDeclaration = classDeclaration #
+    "bool isFp32Operand(unsigned i);\n" #
+    "::std::optional<int64_t> getChannelAxis() { return " # !if(form.channels, "getAxis()", "::std::nullopt") # "; }\n" #
+    "static bool keepsSamplesFirst() { return " # !if(form.samples, "true", "false") # "; }\n";
+  let extraClassDeclaration = normDeclaration;
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+def Graph_BatchNormOp : Graph_NormOp<"batch_norm", Differentiable, NormOfChannels> {
+  let extraClassDeclaration = normDeclaration # dependsOn;
   let summary = "training-mode batch normalisation over all dimensions but `axis`";
   let description = [{
     mean = E[x], variance = E[(x - mean)^2] (population), y = (x - mean)/sqrt(variance + epsilon)*scale + bias. All arithmetic is in fp32 or
@@ -100,8 +117,8 @@ def Graph_BatchNormOp : Graph_MixedOp<"batch_norm", Follow, Differentiable, Comp
   let results = (outs Graph_Float:$y, Graph_StatFloat:$mean, Graph_StatFloat:$variance);
   let hasVerifier = 1;
 }
-def Graph_BatchNormGradOp : Graph_MixedOp<"batch_norm_grad", Follow, NoGrad<"second derivatives of batch normalisation are not supported">, CompositeLoop, [InferTypeOpAdaptor]> {
-  let extraClassDeclaration = mixedDeclaration # dependsOn;
+def Graph_BatchNormGradOp : Graph_NormOp<"batch_norm_grad", NoGrad<"second derivatives of batch normalisation are not supported">, NormOfChannels> {
+  let extraClassDeclaration = normDeclaration # dependsOn;
   let summary = "cotangents of a batch_norm's x, scale and bias";
   let description = [{
     With xhat = (x - mean)/sqrt(variance + eps) and M elements per channel (Ioffe & Szegedy 2015, section 3):
@@ -112,7 +129,7 @@ def Graph_BatchNormGradOp : Graph_MixedOp<"batch_norm_grad", Follow, NoGrad<"sec
   let results = (outs Graph_Float:$dx, Graph_StatFloat:$dscale, Graph_StatFloat:$dbias);
   let hasVerifier = 1;
 }
-def Graph_BatchNormInferenceOp : Graph_MixedOp<"batch_norm_inference", Follow, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
+def Graph_BatchNormInferenceOp : Graph_NormOp<"batch_norm_inference", Differentiable, NormOfChannels> {
   let summary = "(x - mean)/sqrt(variance + epsilon)*scale + bias with given statistics";
   let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$bias, Graph_StatFloat:$mean, Graph_StatFloat:$variance,
                        F64Attr:$epsilon, I64Attr:$axis);
@@ -120,8 +137,8 @@ def Graph_BatchNormInferenceOp : Graph_MixedOp<"batch_norm_inference", Follow, D
   let hasVerifier = 1;
 }
 
-def Graph_LayerNormOp : Graph_MixedOp<"layer_norm", Follow, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
-  let extraClassDeclaration = mixedDeclaration # dependsOn;
+def Graph_LayerNormOp : Graph_NormOp<"layer_norm", Differentiable, NormOverAxes> {
+  let extraClassDeclaration = normDeclaration # dependsOn;
   let summary = "normalisation over `axes`, separately for each index of the other dimensions";
   let description = [{
     y = (x - mean)*inverse*scale + bias, with all arithmetic in fp32 or wider; y has x's type. scale
@@ -136,8 +153,8 @@ def Graph_LayerNormOp : Graph_MixedOp<"layer_norm", Follow, Differentiable, Comp
   let results = (outs Graph_Float:$y, Graph_StatFloat:$mean, Graph_StatFloat:$inverse);
   let hasVerifier = 1;
 }
-def Graph_LayerNormGradOp : Graph_MixedOp<"layer_norm_grad", Follow, NoGrad<"second derivatives of layer normalisation are not supported">, CompositeLoop, [InferTypeOpAdaptor]> {
-  let extraClassDeclaration = mixedDeclaration # dependsOn;
+def Graph_LayerNormGradOp : Graph_NormOp<"layer_norm_grad", NoGrad<"second derivatives of layer normalisation are not supported">, NormOverAxes> {
+  let extraClassDeclaration = normDeclaration # dependsOn;
   let summary = "cotangents of a layer_norm's x, scale and bias";
   let description = [{
     With xhat = (x - mean)*inverse (x*inverse for rms and l2, which ignore `mean`), g = dy*scale and E the mean over `axes`:
@@ -152,8 +169,8 @@ def Graph_LayerNormGradOp : Graph_MixedOp<"layer_norm_grad", Follow, NoGrad<"sec
   let results = (outs Graph_Float:$dx, Graph_StatFloat:$dscale, Graph_StatFloat:$dbias);
   let hasVerifier = 1;
 }
-def Graph_GroupNormOp : Graph_MixedOp<"group_norm", Follow, Differentiable, CompositeLoop, [InferTypeOpAdaptor]> {
-  let extraClassDeclaration = mixedDeclaration # dependsOn;
+def Graph_GroupNormOp : Graph_NormOp<"group_norm", Differentiable, NormOfSamples> {
+  let extraClassDeclaration = normDeclaration # dependsOn;
   let summary = "normalisation over groups of channels and all spatial dimensions, separately for each sample";
   let description = [{
     x is [N, C, spatial...] with the channels at `axis`; channel c belongs to group c/(C/groups). With E over a sample's group,
@@ -165,8 +182,8 @@ def Graph_GroupNormOp : Graph_MixedOp<"group_norm", Follow, Differentiable, Comp
   let results = (outs Graph_Float:$y, Graph_StatFloat:$mean, Graph_StatFloat:$inverse);
   let hasVerifier = 1;
 }
-def Graph_GroupNormGradOp : Graph_MixedOp<"group_norm_grad", Follow, NoGrad<"second derivatives of group normalisation are not supported">, CompositeLoop, [InferTypeOpAdaptor]> {
-  let extraClassDeclaration = mixedDeclaration # dependsOn;
+def Graph_GroupNormGradOp : Graph_NormOp<"group_norm_grad", NoGrad<"second derivatives of group normalisation are not supported">, NormOfSamples> {
+  let extraClassDeclaration = normDeclaration # dependsOn;
   let summary = "cotangents of a group_norm's x, scale and bias";
   let description = "The formulas are those of `graph.layer_norm_grad` of kind layer, with E over a sample's group.";
   let arguments = (ins Graph_Float:$x, Graph_StatFloat:$scale, Graph_StatFloat:$mean, Graph_StatFloat:$inverse, Graph_Float:$dy, F64Attr:$epsilon,

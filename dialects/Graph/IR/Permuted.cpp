@@ -52,18 +52,18 @@ static Operation *alongAxis(OpBuilder &b, OpT op, Order order, ValueRange operan
 ALONG_AXIS(ConcatOp)
 ALONG_AXIS(SoftmaxOp)
 ALONG_AXIS(LogSoftmaxOp)
-ALONG_AXIS(BatchNormOp)
-ALONG_AXIS(BatchNormGradOp)
-ALONG_AXIS(BatchNormInferenceOp)
 #undef ALONG_AXIS
-/// A group of channels belongs to a sample, which is dimension 0.
-#define OF_SAMPLES(OP)                                                                                                 \
+
+#define NORM(OP)                                                                                                       \
   Operation *OP::permuted(OpBuilder &b, Order order, ValueRange operands) {                                            \
-    return order[0] == 0 ? alongAxis(b, *this, order, operands) : nullptr;                                             \
+    return keepsSamplesFirst() && order[0] != 0 ? nullptr : alongAxis(b, *this, order, operands);                      \
   }
-OF_SAMPLES(GroupNormOp)
-OF_SAMPLES(GroupNormGradOp)
-#undef OF_SAMPLES
+NORM(BatchNormOp)
+NORM(BatchNormGradOp)
+NORM(BatchNormInferenceOp)
+NORM(GroupNormOp)
+NORM(GroupNormGradOp)
+#undef NORM
 
 //===-- Several axes -------------------------------------------------------------------===//
 
