@@ -17,8 +17,9 @@ struct GpuArch {
   int compute;          ///< 80
   /// 70 for PTX ISA 7.0: the first that has what kernels use of this architecture, so that old drivers take it too.
   int ptxVersion;
-  // The next numbers are those of the largest common part: P100, V100, T4, A100, RTX 3090, RTX 4090, H100
-  // SXM. Only estimates use them. Source: NVIDIA's architecture whitepapers.
+  /// The largest common part, whose numbers come next; GpuPart.h has others. Only estimates use the numbers. Source:
+  /// NVIDIA's architecture whitepapers.
+  llvm::StringRef part;
   int multiprocessors;
   int clockMHz;  ///< boost
   int globalGBs; ///< bandwidth of memory, 10^9 bytes a second
