@@ -41,6 +41,7 @@ struct GpuArch {
   bool hasMmaF16K8 = false;   ///< kernel.mma f16 8
   bool hasMmaK16 = false;     ///< kernel.mma f16 16, bf16 16, tf32 8
   bool hasCopyAsync = false;  ///< kernel.copy_async and its commit and wait
+  bool hasBF16Conversion = false; ///< kernel.round_bf16 as an instruction
   /// kernel.encode_f8 and decode_f8 as instructions (sm_89 only from PTX ISA 8.1 on, which its row does not ask for).
   bool hasFloat8 = false;
   /// Tensor maps (TMA): kernel.tensor_load and its kin, the barriers that count their bytes (kernel.mbarrier_init and
