@@ -82,7 +82,7 @@ func.func @powers(%x: tensor<1xf32>, %h: tensor<4xf16>) -> (tensor<4xf32>, tenso
   %four = graph.constant dense<4.0> : tensor<4xf16>
   %other = graph.constant dense<2.5> : tensor<1xf32>
   %c = graph.pow %x, %three : (tensor<1xf32>, tensor<4xf32>) -> tensor<4xf32>
-  %f = graph.pow %h, %four : tensor<4xf16>
-  %r = graph.pow %x, %other : tensor<1xf32>
+  %f = graph.pow %h, %four : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  %r = graph.pow %x, %other : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
   return %c, %f, %r : tensor<4xf32>, tensor<4xf16>, tensor<1xf32>
 }
