@@ -45,8 +45,8 @@ struct DecomposeL2 : OpRewritePattern<ReduceL2Op> {
   }
 };
 
-/// x^2, x^3 and x^4 are products, for which pow takes ten times as long. torch.pow does the same. An intermediate product
-/// overflows or underflows only where the power does.
+/// x^2, x^3 and x^4 are products, for which pow takes ten times as long. torch.pow does the same. An intermediate
+/// product overflows or underflows only where the power does.
 struct DecomposePower : OpRewritePattern<PowOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(PowOp op, PatternRewriter &rewriter) const override {

@@ -184,8 +184,8 @@ TEST(Decompose, SmallWholePowers) {
     for (std::string exponent : {"2.0", "3.0", "4.0"}) {
       std::string x = "tensor<7x11x" + t + ">";
       check("%x: " + x,
-            "%n = graph.constant dense<" + exponent + "> : " + x + "\n%r = graph.pow %x, %n : (" + x + ", " + x + ") -> " +
-                x,
+            "%n = graph.constant dense<" + exponent + "> : " + x + "\n%r = graph.pow %x, %n : (" + x + ", " + x +
+                ") -> " + x,
             x, 3, 0, {{-15, 15}});
     }
 }

@@ -37,10 +37,10 @@ struct GpuArch {
       8; ///< the most elementwise ops behind a product in its launch: their operands take registers, most of which the
          ///< sums already hold. (A host library adds a bias at most, dialects/Kernel/Analysis/HostCall.h.)
   // Instructions. Test GpuArchTest knows which facts need another one.
-  bool hasLoadMatrix = false; ///< kernel.load_matrix
-  bool hasMmaF16K8 = false;   ///< kernel.mma f16 8
-  bool hasMmaK16 = false;     ///< kernel.mma f16 16, bf16 16, tf32 8
-  bool hasCopyAsync = false;  ///< kernel.copy_async and its commit and wait
+  bool hasLoadMatrix = false;     ///< kernel.load_matrix
+  bool hasMmaF16K8 = false;       ///< kernel.mma f16 8
+  bool hasMmaK16 = false;         ///< kernel.mma f16 16, bf16 16, tf32 8
+  bool hasCopyAsync = false;      ///< kernel.copy_async and its commit and wait
   bool hasBF16Conversion = false; ///< kernel.round_bf16 as an instruction
   /// kernel.encode_f8 and decode_f8 as instructions (sm_89 only from PTX ISA 8.1 on, which its row does not ask for).
   bool hasFloat8 = false;
