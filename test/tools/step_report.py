@@ -8,9 +8,9 @@ host, gpu = targets["host"], targets["sm_80"]
 
 for target in (host, gpu):
     matmuls = [launch for launch in target["launches"] if launch["kind"] == "matmul"]
-    assert matmuls, target["target"]
-    for launch in matmuls:
-        assert launch["flops"] > 0 and launch["read_bytes"] > 0, launch
+    # Three linear layers, forward and both gradients of each, with two operations for each multiply-add.
+    assert sum(launch["flops"] for launch in matmuls) == 3 * 2 * 8 * (400 * 120 + 120 * 84 + 84 * 10), (target["target"], matmuls)
+    assert all(launch["read_bytes"] > 0 for launch in matmuls), matmuls
     total = sum((launch["read_bytes"] + launch["written_bytes"]) * launch["times"] for launch in target["launches"])
     assert total == target["bytes"] and 0 < target["ideal_bytes"] <= total, (total, target["bytes"], target["ideal_bytes"])
     assert target["launch_count"] == sum(launch["times"] for launch in target["launches"])
