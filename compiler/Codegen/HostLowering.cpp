@@ -17,6 +17,7 @@
 using namespace mlir;
 
 LogicalResult mpc::lowerToLLVMDialect(ModuleOp module) {
+  expandBFloat16(module);
   expandFloat8(module);
   expandF32Math(module);
   callLibm(module);
@@ -31,6 +32,7 @@ void mpc::lowerDeviceArithmetic(ModuleOp module) {
     auto kept = arith::bitEnumClear(flags.getValue(), arith::FastMathFlags::reassoc);
     op->setAttr(op.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op.getContext(), kept));
   });
+  expandBFloat16(module);
   expandFloat8(module);
   expandAllMath(module);
 }

@@ -17,6 +17,8 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
@@ -31,6 +33,15 @@ void mpc::registerNvptxDialects(DialectRegistry &registry) {
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
+}
+
+/// Instructions that are written as assembly (wgmma, barriers) need all threads of a warp. LLVM may neither copy them
+/// into branches nor move them there. The llvm dialect cannot say so of assembly.
+static void keepTogether(llvm::Module &ir) {
+  for (llvm::Function &function : ir)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && call->isInlineAsm())
+        call->setConvergent();
 }
 
 /// Lowers `module` in place and translates it. Returns null after an error, for which there is a diagnostic
@@ -52,8 +63,11 @@ static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, llvm::LL
   if (failed(convertToLLVMDialect(module)))
     return nullptr;
   std::unique_ptr<llvm::Module> ir = translateModuleToLLVMIR(module, context, "kernels");
-  if (!ir)
+  if (!ir) {
     error = "internal error: kernels do not translate to LLVM IR";
+    return nullptr;
+  }
+  keepTogether(*ir);
   return ir;
 }
 

@@ -4,6 +4,7 @@
 #include "compiler/Package/ManifestParts.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/LaunchCosts.h"
 #include "dialects/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -199,8 +200,12 @@ LogicalResult mpc::addLaunches(Block &block, const TargetPlan &plan, json &list)
       return failure();
     if (!launches->empty())
       describeFloats(dispatch, launches->front(), launches->back());
-    for (json &launch : *launches)
+    for (auto [launch, cost] : llvm::zip_equal(*launches, kernel::launchCostsOf(dispatch))) {
+      launch.update({{"kind", cost.kind}, {"read_bytes", cost.readBytes}, {"written_bytes", cost.writtenBytes}});
+      if (cost.flops > 0)
+        launch["flops"] = cost.flops;
       list.push_back(std::move(launch));
+    }
   }
   return success();
 }

@@ -9,6 +9,7 @@
 #include "compiler/Codegen/NvptxCodegen.h"
 #include "compiler/Package/Manifest.h"
 #include "compiler/Pipeline/LibraryScratch.h"
+#include "compiler/Report/StepReport.h"
 #include "passes/Lowering/Schedule/Tuning.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -106,6 +107,7 @@ struct TargetSummary {
     double seconds = 0;     ///< the expected time
   };
   std::vector<HeroReport> heroReports = {};
+  StepReport step = {};
 };
 
 /// A program without its runner: the sections that runtime/abi/README.md describes, including the manifest.

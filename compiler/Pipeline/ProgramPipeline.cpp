@@ -13,8 +13,12 @@ FailureOr<TargetSummary> mpc::summarize(ModuleOp module, StringRef target) {
   FailureOr<kernel::PlanAttr> plan = kernel::verifyPlanned(module);
   if (failed(plan))
     return failure();
+  FailureOr<StepReport> step = reportStep(module);
+  if (failed(step))
+    return failure();
   TargetSummary summary;
   summary.target = target.str();
+  summary.step = std::move(*step);
   module.walk([&](kernel::DispatchOp dispatch) {
     // A library's call is a launch of the host, perhaps with loops behind it; members of a batch are not launches.
     if (dispatch.isMember() || dispatch.computesNothing())

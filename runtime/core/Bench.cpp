@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <numeric>
+#include <map>
 #include <unistd.h>
 
 namespace mpc::rt {
@@ -100,15 +100,67 @@ BenchResult bench(Session &session, const BenchOptions &options) {
     const std::vector<double> &times = session.profile(*entry);
     for (size_t i = 0; i < times.size(); ++i) {
       const Launch &launch = entry->launches[i];
-      result.launches.push_back({entry->name, launch.name, launch.loc, bool(launch.library),
-                                 times[i] / double(options.steps),
-                                 std::accumulate(launch.argBytes.begin(), launch.argBytes.end(), int64_t(0))});
+      result.launches.push_back({entry->name, launch.name, launch.loc, launch.kind, bool(launch.library),
+                                 times[i] / double(options.steps), launch.readBytes + launch.writtenBytes,
+                                 launch.flops});
     }
   }
   session.startProfile(false);
   std::stable_sort(result.launches.begin(), result.launches.end(),
                    [](const LaunchTime &a, const LaunchTime &b) { return a.seconds > b.seconds; });
   return result;
+}
+
+/// Returns a quantity per second in units of 10^9, or "-" where there is none.
+static std::string gigaPerSecond(double quantity, double seconds) {
+  char text[32] = "-";
+  if (quantity > 0 && seconds > 0)
+    std::snprintf(text, sizeof text, "%.1f", quantity / seconds * 1e-9);
+  return text;
+}
+
+/// Returns a table of all launches, slowest first, and one of the sums over launches of one kind.
+static std::string profileTable(const std::vector<LaunchTime> &launches) {
+  struct Sum {
+    int64_t launches = 0, bytes = 0;
+    double seconds = 0, flops = 0;
+  };
+  std::map<std::string, Sum> kinds;
+  double total = 0, seen = 0;
+  for (const LaunchTime &launch : launches) {
+    Sum &sum = kinds[launch.kind];
+    ++sum.launches;
+    sum.bytes += launch.bytes;
+    sum.seconds += launch.seconds;
+    sum.flops += launch.flops;
+    total += launch.seconds;
+  }
+  char line[512];
+  std::snprintf(line, sizeof line, "%9s %6s %6s %9s %9s  %-15s %s\n", "ms", "%", "sum %", "GB/s", "GFLOP/s", "kind",
+                "launch");
+  std::string text = line;
+  for (const LaunchTime &launch : launches) {
+    seen += launch.seconds;
+    std::snprintf(line, sizeof line, "%9.4f %6.1f %6.1f %9s %9s  %-15s ", launch.seconds * 1e3,
+                  100 * launch.seconds / total, 100 * seen / total,
+                  gigaPerSecond(double(launch.bytes), launch.seconds).c_str(),
+                  gigaPerSecond(launch.flops, launch.seconds).c_str(), launch.kind.c_str());
+    text += line + launch.name + (launch.library ? " (library)" : "") + "  " + launch.loc + "\n";
+  }
+  std::vector<std::pair<std::string, Sum>> slowest(kinds.begin(), kinds.end());
+  std::stable_sort(slowest.begin(), slowest.end(),
+                   [](const auto &a, const auto &b) { return a.second.seconds > b.second.seconds; });
+  std::snprintf(line, sizeof line, "%9s %6s %6s %9s %9s  %-15s %9s\n", "ms", "%", "MB", "GB/s", "GFLOP/s", "kind",
+                "launches");
+  text += line;
+  for (const auto &[kind, sum] : slowest) {
+    std::snprintf(line, sizeof line, "%9.4f %6.1f %6.0f %9s %9s  %-15s %9lld\n", sum.seconds * 1e3,
+                  100 * sum.seconds / total, double(sum.bytes) * 1e-6,
+                  gigaPerSecond(double(sum.bytes), sum.seconds).c_str(), gigaPerSecond(sum.flops, sum.seconds).c_str(),
+                  kind.c_str(), static_cast<long long>(sum.launches));
+    text += line;
+  }
+  return text;
 }
 
 std::string describeBench(const Session &session, const BenchResult &result, int64_t residentBefore, bool json) {
@@ -127,8 +179,10 @@ std::string describeBench(const Session &session, const BenchResult &result, int
                {{"entry", launch.entry},
                 {"name", launch.name},
                 {"loc", launch.loc},
+                {"kind", launch.kind},
                 {"library", launch.library},
                 {"bytes", launch.bytes},
+                {"flops", launch.flops},
                 {"ms", launch.seconds * 1e3}});
     return out.dump() + "\n";
   }
@@ -141,16 +195,8 @@ std::string describeBench(const Session &session, const BenchResult &result, int
                   double(planned) / (1 << 20), double(grown) / (1 << 20));
     text += line;
   }
-  double total = 0, seen = 0;
-  for (const LaunchTime &launch : result.launches)
-    total += launch.seconds;
-  for (const LaunchTime &launch : result.launches) {
-    seen += launch.seconds;
-    std::snprintf(line, sizeof line, "%9.4f ms %5.1f %% %5.1f %%  %s%s  %s\n", launch.seconds * 1e3,
-                  100 * launch.seconds / total, 100 * seen / total, launch.name.c_str(),
-                  launch.library ? " (library)" : "", launch.loc.c_str());
-    text += line;
-  }
+  if (!result.launches.empty())
+    text += profileTable(result.launches);
   return text;
 }
 

@@ -15,9 +15,11 @@ struct BenchOptions {
 
 struct LaunchTime {
   std::string entry, name, loc;
+  std::string kind; // "conv", "pointwise", ...; empty if the plan does not say
   bool library = false;
   double seconds = 0; // mean per step
-  int64_t bytes = 0;  // bytes of its arguments; 0 if the plan does not say
+  int64_t bytes = 0;  // that it reads and writes; 0 if the plan does not say
+  double flops = 0;   // of a product
 };
 
 struct BenchResult {

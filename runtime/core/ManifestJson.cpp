@@ -208,6 +208,10 @@ Launch parseLaunch(const json &object) {
   launch.args = integers(object, "args");
   launch.argBytes = integers(object, "arg_bytes");
   launch.writes = integers(object, "writes");
+  launch.kind = text(object, "kind");
+  launch.readBytes = integer(object, "read_bytes");
+  launch.writtenBytes = integer(object, "written_bytes");
+  launch.flops = object.value("flops", 0.0);
   launch.scratch = integer(object, "scratch");
   launch.scratchBytes = integer(object, "scratch_bytes");
   launch.operands = parseFloats(object, "operands");

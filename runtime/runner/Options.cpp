@@ -164,7 +164,9 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
   CLI::App &bench = *app.add_subcommand("bench", "time training steps on made-up data");
   bench.add_option("--steps", options.bench.steps, "timed steps")->check(positiveCount());
   bench.add_option("--warmup", options.bench.warmup, "steps before them")->check(count());
-  bench.add_flag("--profile", options.bench.profile, "list the time of every launch, slowest first");
+  bench.add_flag(
+      "--profile", options.bench.profile,
+      "list the time of every launch, slowest first, with its bandwidth, and the sums over launches of one kind");
   bench.add_flag("--json", options.json, "print one JSON object");
   addSessionOptions(bench, options);
   bench.callback([&options] { options.command = Options::Bench; });

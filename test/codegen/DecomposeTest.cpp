@@ -178,6 +178,18 @@ TEST(Decompose, ReduceL2) {
     }
 }
 
+// Each product rounds once more than the power.
+TEST(Decompose, SmallWholePowers) {
+  for (std::string t : {"f32", "f16", "bf16", "f64"})
+    for (std::string exponent : {"2.0", "3.0", "4.0"}) {
+      std::string x = "tensor<7x11x" + t + ">";
+      check("%x: " + x,
+            "%n = graph.constant dense<" + exponent + "> : " + x + "\n%r = graph.pow %x, %n : (" + x + ", " + x +
+                ") -> " + x,
+            x, 3, 0, {{-15, 15}});
+    }
+}
+
 TEST(Decompose, GatherGradOfNarrowFloats) {
   check("%dy: tensor<300x8xf16>, %i: tensor<300xi64>",
         "%r = graph.gather_grad %dy, %i {axis = 0 : i64} : (tensor<300x8xf16>, tensor<300xi64>) -> tensor<4x8xf16>",

@@ -48,7 +48,8 @@ ROOMS = {
         "Export": ("Import",),
         "Codegen": (),
         "Package": (),
-        "Pipeline": ("Codegen", "Import", "Package"),
+        "Pipeline": ("Codegen", "Import", "Package", "Report"),
+        "Report": ("Codegen",),
     },
     "runtime": {
         "abi": (),

@@ -2,6 +2,7 @@
 #include "compiler/Package/ProgramFile.h"
 #include "compiler/Pipeline/Check.h"
 #include "tools/mpc/CompileForms.h"
+#include "tools/mpc/StepTable.h"
 #include "mlir/IR/AsmState.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -96,8 +97,9 @@ bool resolve(CompileFlags &flags, TargetOptions &targets, int64_t &memoryLimit) 
   }
   if (form.chooseTargets && !form.chooseTargets(flags, targets))
     return false;
-  if (flags.kernelReport && targets.gpus.empty()) {
-    fail("--kernel-report", "there are no GPU kernels to report on", "add a GPU to --target: --target=sm_80");
+  if (flags.kernelReport == "kernels" && targets.gpus.empty()) {
+    fail("--kernel-report", "there are no GPU kernels to report on",
+         "add a GPU to --target: --target=sm_80, or take --kernel-report=step");
     return false;
   }
   return true;
@@ -228,8 +230,10 @@ int compile(CompileFlags &flags) {
   if (!flags.quiet)
     printSummary(*program, written, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
                  memoryLimit > 0);
-  if (flags.kernelReport)
+  if (flags.kernelReport == "kernels")
     printKernelReport(*program);
+  else if (!flags.kernelReport.empty())
+    printStepReport(*program, /*json=*/flags.kernelReport == "json");
   if (!flags.quiet && form.trains)
     llvm::outs() << "next: " << nextCommand(flags.output, !dataArrays(*module).empty()) << '\n';
   return 0;
@@ -249,9 +253,13 @@ void addCompileCommand(CLI::App &app, int &status) {
                        "; emulator adds the kernels of the named GPUs for the CPU")
       ->delimiter(',')
       ->capture_default_str();
-  command->add_flag("--kernel-report", flags->kernelReport,
-                    "Print tables of the GPU kernels: registers, shared memory, instructions that decide the speed; "
-                    "and of matrix products and convolutions: schedule and expected time");
+  command
+      ->add_flag("--kernel-report{kernels}", flags->kernelReport,
+                 "kernels (also without a value): print tables of the GPU kernels, with registers, shared memory and "
+                 "instructions that decide the speed, and of matrix products and convolutions, with schedule and "
+                 "expected time. step: print each launch of a training step with what it moves, multiplies and is "
+                 "expected to take, and the sums; json: the same as JSON")
+      ->check(CLI::IsMember({"kernels", "step", "json"}));
   command
       ->add_option("--tune", flags->tunings,
                    "Measured schedules of products and convolutions, as a tuner wrote them (--emit=tuner); one file "

@@ -12,7 +12,8 @@ struct CompileFlags {
   std::string model, output, emit = "exe", cpu, dumpIr, memoryLimit, ptxas;
   std::vector<std::string> targets = {"host"}, dims, tunings;
   std::string mode = "auto";
-  bool bundle = false, quiet = false, kernelReport = false;
+  std::string kernelReport; ///< empty without --kernel-report
+  bool bundle = false, quiet = false;
   ImportOptions import;
   TrainingFlags training;
 };

@@ -17,8 +17,9 @@ struct GpuArch {
   int compute;          ///< 80
   /// 70 for PTX ISA 7.0: the first that has what kernels use of this architecture, so that old drivers take it too.
   int ptxVersion;
-  // The next numbers are those of the largest common part: P100, V100, T4, A100, RTX 3090, RTX 4090, H100
-  // SXM. Only estimates use them. Source: NVIDIA's architecture whitepapers.
+  /// The largest common part, whose numbers come next; GpuPart.h has others. Only estimates use the numbers. Source:
+  /// NVIDIA's architecture whitepapers.
+  llvm::StringRef part;
   int multiprocessors;
   int clockMHz;  ///< boost
   int globalGBs; ///< bandwidth of memory, 10^9 bytes a second
@@ -36,10 +37,11 @@ struct GpuArch {
       8; ///< the most elementwise ops behind a product in its launch: their operands take registers, most of which the
          ///< sums already hold. (A host library adds a bias at most, dialects/Kernel/Analysis/HostCall.h.)
   // Instructions. Test GpuArchTest knows which facts need another one.
-  bool hasLoadMatrix = false; ///< kernel.load_matrix
-  bool hasMmaF16K8 = false;   ///< kernel.mma f16 8
-  bool hasMmaK16 = false;     ///< kernel.mma f16 16, bf16 16, tf32 8
-  bool hasCopyAsync = false;  ///< kernel.copy_async and its commit and wait
+  bool hasLoadMatrix = false;     ///< kernel.load_matrix
+  bool hasMmaF16K8 = false;       ///< kernel.mma f16 8
+  bool hasMmaK16 = false;         ///< kernel.mma f16 16, bf16 16, tf32 8
+  bool hasCopyAsync = false;      ///< kernel.copy_async and its commit and wait
+  bool hasBF16Conversion = false; ///< kernel.round_bf16 as an instruction
   /// kernel.encode_f8 and decode_f8 as instructions (sm_89 only from PTX ISA 8.1 on, which its row does not ask for).
   bool hasFloat8 = false;
   /// Tensor maps (TMA): kernel.tensor_load and its kin, the barriers that count their bytes (kernel.mbarrier_init and

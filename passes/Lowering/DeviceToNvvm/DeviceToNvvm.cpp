@@ -77,6 +77,13 @@ Value KernelLowering::lower(ImplicitLocOpBuilder &b, ApproxOp op) {
       .getResult(0);
 }
 
+Value KernelLowering::lower(ImplicitLocOpBuilder &b, RoundBF16Op op) {
+  // LLVM makes one instruction of two neighbours that are stored together.
+  Value narrow = LLVM::FPTruncOp::create(b, b.getBF16Type(), op.getX());
+  Value code = LLVM::ZExtOp::create(b, b.getI32Type(), LLVM::BitcastOp::create(b, b.getI16Type(), narrow));
+  return LLVM::BitcastOp::create(b, b.getF32Type(), LLVM::ShlOp::create(b, code, i32(b, 16)));
+}
+
 void KernelLowering::lower(ImplicitLocOpBuilder &b, BarrierOp op) {
   if (op.getId() == 0 && !op.getThreads()) {
     NVVM::BarrierOp::create(b);
@@ -183,7 +190,7 @@ void KernelLowering::lower(Operation *operation) {
   if (lowerHopper(operation))
     return;
   Value result = llvm::TypeSwitch<Operation *, Value>(operation)
-                     .Case<ThreadIdOp, BlockIdOp, GridSizeOp, ShuffleOp, VoteOp, ApproxOp, SharedOp>(
+                     .Case<ThreadIdOp, BlockIdOp, GridSizeOp, ShuffleOp, VoteOp, ApproxOp, SharedOp, RoundBF16Op>(
                          [&](auto op) { return lower(b, op); })
                      .Case<BarrierOp, CopyAsyncOp, LoadMatrixOp, MmaOp>([&](auto op) { return lower(b, op), Value(); })
                      .Case([&](WarpSyncOp) { return NVVM::SyncWarpOp::create(b, allLanes(b)), Value(); })
@@ -230,9 +237,11 @@ LogicalResult mpc::lowerDeviceOps(ModuleOp module) {
     }
     lowering.addTensorMaps();
     lowering.lowerFloat8();
+    // Conversions without an instruction become arithmetic later (MathApprox).
     llvm::SmallVector<Operation *> ops;
     function.walk([&](Operation *op) {
-      if (op != function && !isa<EncodeFloat8Op, DecodeFloat8Op>(op))
+      bool expands = isa<EncodeFloat8Op, DecodeFloat8Op>(op) || (isa<RoundBF16Op>(op) && !arch->hasBF16Conversion);
+      if (op != function && !expands)
         ops.push_back(op);
     });
     for (Operation *op : ops)

@@ -42,6 +42,7 @@ struct KernelLowering {
   mlir::Value lower(mlir::ImplicitLocOpBuilder &b, ShuffleOp op);
   mlir::Value lower(mlir::ImplicitLocOpBuilder &b, VoteOp op);
   mlir::Value lower(mlir::ImplicitLocOpBuilder &b, ApproxOp op);
+  mlir::Value lower(mlir::ImplicitLocOpBuilder &b, RoundBF16Op op);
   mlir::Value lower(mlir::ImplicitLocOpBuilder &b, SharedOp op);
   void lower(mlir::ImplicitLocOpBuilder &b, BarrierOp op);
   void lower(mlir::ImplicitLocOpBuilder &b, CopyAsyncOp op);

@@ -192,13 +192,7 @@ Value ElementEmitter::round(Value f, Type element) {
     return remember(decodeFloat8(create<kernel::EncodeFloat8Op>(b.getI8Type(), f, TypeAttr::get(element)), element));
   if (element.isF16())
     return remember(extend(b.getF32Type(), truncate(element, f)));
-  // For bf16, half of the last kept place is added, minus one if that place is even; a NaN becomes quiet.
-  Value code = bits(f);
-  Value last = bitAnd(shiftRight(code, 16), 1);
-  Value sum = add(code, add(last, 0x7fff));
-  Value quiet = bitOr(code, 0x00400000);
-  Value chosen = bitAnd(select(isNaN(f), quiet, sum), int32_t(0xffff0000));
-  return remember(bitcast(b.getF32Type(), chosen));
+  return remember(create<kernel::RoundBF16Op>(b.getF32Type(), f));
 }
 
 //===-- Tables ----------------------------------------------------------------------===//

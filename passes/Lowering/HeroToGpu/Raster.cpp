@@ -40,13 +40,21 @@ BlockPlace Raster::place(Code c, Value thread, Value piece, Value rank) const {
   }
   place.spanM = schedule.spanM();
   place.spanN = schedule.spanN();
-  place.z = c.rem(matrix, matrices);
-  place.split = c.div(matrix, matrices);
-  int64_t each = llvm::divideCeilSigned(kTiles, schedule.splits);
-  place.firstK = c.mul(place.split, each);
+  place.z = matrix;
+  place.split = place.firstK = c.i32(0);
   place.lastK = c.i32(kTiles);
-  if (schedule.splits > 1)
-    place.lastK = c.min(c.add(place.firstK, each), place.lastK);
+  if (schedule.splits > 1) {
+    place.z = c.rem(matrix, matrices);
+    place.split = c.div(matrix, matrices);
+    int64_t each = llvm::divideCeilSigned(kTiles, schedule.splits);
+    place.firstK = c.mul(place.split, each);
+    place.lastK = c.add(place.firstK, each);
+    if (each * schedule.splits > kTiles)
+      place.lastK = c.min(place.lastK, kTiles);
+    // No split is empty (hero::usefulSplits), and LLVM has to know it: behind a branch around the loop over k, ptxas
+    // serialises wgmmas.
+    LLVM::AssumeOp::create(c.b, c.compare(arith::CmpIPredicate::slt, place.firstK, place.lastK));
+  }
   return place;
 }
 

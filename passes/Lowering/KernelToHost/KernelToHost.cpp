@@ -30,6 +30,8 @@ static double estimate(LLVM::LLVMFuncOp function, double iterations) {
       perElement += 1;
     else if (dialect == "arith")
       perElement += 0.03;
+    else if (dialect == "kernel") // a conversion, which is some ten of arith's ops
+      perElement += 0.3;
   });
   return perElement * iterations;
 }

@@ -21,6 +21,9 @@ void expandF32Math(mlir::Operation *root);
 /// Powers of integers are exact where the result fits into 53 bits.
 void expandAllMath(mlir::Operation *root);
 
+/// Replaces kernel.round_bf16 by integer arithmetic without branches, which gives the same bits as the instruction.
+void expandBFloat16(mlir::Operation *root);
+
 /// Replaces kernel.encode_f8 and decode_f8 by integer arithmetic without branches, which gives the same bits
 /// as the instructions.
 void expandFloat8(mlir::Operation *root);

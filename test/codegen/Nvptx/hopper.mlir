@@ -1,5 +1,6 @@
 // RUN: mpc-ptx %s --arch=sm_90a | FileCheck %s
 // RUN: %if ptxas %{ mpc-ptx %s --arch=sm_90a --emit=none --ptxas 2>&1 | FileCheck %s --check-prefix=PTXAS %}
+// RUN: mpc-ptx %s --arch=sm_90a --emit=llvm-opt | FileCheck %s --check-prefix=LLVM
 
 // A producer loads two operands by the tensor memory accelerator and a consumer multiplies them; then the accelerator stores the block's shared memory. ptxas
 // keeps the wgmmas asynchronous (otherwise it would print C7510 or the like) and accepts the register counts.
@@ -9,6 +10,10 @@
 
 #a = #kernel.matrix_layout<b128 leading 16 stride 1024 transposed false>
 #b = #kernel.matrix_layout<b128 leading 8192 stride 1024 transposed true>
+
+// Instructions that are written as text need all threads of a warp.
+// LLVM: asm sideeffect "{{.*}}wgmma.mma_async{{.*}} #[[TEXT:[0-9]+]]
+// LLVM: attributes #[[TEXT]] = { {{.*}}convergent
 
 // CHECK-LABEL: .entry product(
 // CHECK: .param .u64 .ptr .global

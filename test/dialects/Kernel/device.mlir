@@ -26,6 +26,8 @@ llvm.func @kernel(%x: !llvm.ptr<1>, %p: i1) attributes {kernel.entry = #kernel.e
   %a = kernel.vote any %p
   // CHECK: kernel.approx exp2
   %e = kernel.approx exp2 %v
+  // CHECK: kernel.round_bf16 %{{.*}}
+  %r = kernel.round_bf16 %v
   // CHECK: %[[C:.*]] = kernel.encode_f8 %{{.*}} to f8E4M3FN
   %c = kernel.encode_f8 %v to f8E4M3FN
   // CHECK: kernel.decode_f8 %[[C]] from f8E5M2

@@ -66,3 +66,23 @@ func.func @drop_samples(%x: tensor<8x4x5xf16>, %s: tensor<i64>) -> tensor<8x4x5x
   %y = graph.dropout %x, %s, %s {ratio = 0.5 : f64, salt = 3 : i64, shared = array<i64: 1, 2>} : (tensor<8x4x5xf16>, tensor<i64>, tensor<i64>) -> tensor<8x4x5xf16>
   return %y : tensor<8x4x5xf16>
 }
+
+// CHECK-LABEL: func.func @powers
+// CHECK: %[[X:.*]] = graph.broadcast %arg0
+// CHECK: %[[S:.*]] = graph.mul %[[X]], %[[X]]
+// CHECK: %[[C:.*]] = graph.mul %[[S]], %[[X]]
+// CHECK: %[[W:.*]] = graph.cast %arg1 : tensor<4xf16> to tensor<4xf32>
+// CHECK: %[[Q:.*]] = graph.mul %[[W]], %[[W]]
+// CHECK: %[[F:.*]] = graph.mul %[[Q]], %[[Q]]
+// CHECK: %[[N:.*]] = graph.cast %[[F]] : tensor<4xf32> to tensor<4xf16>
+// CHECK: %[[R:.*]] = graph.pow %arg0
+// CHECK: return %[[C]], %[[N]], %[[R]]
+func.func @powers(%x: tensor<1xf32>, %h: tensor<4xf16>) -> (tensor<4xf32>, tensor<4xf16>, tensor<1xf32>) {
+  %three = graph.constant dense<3.0> : tensor<4xf32>
+  %four = graph.constant dense<4.0> : tensor<4xf16>
+  %other = graph.constant dense<2.5> : tensor<1xf32>
+  %c = graph.pow %x, %three : (tensor<1xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %f = graph.pow %h, %four : (tensor<4xf16>, tensor<4xf16>) -> tensor<4xf16>
+  %r = graph.pow %x, %other : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+  return %c, %f, %r : tensor<4xf32>, tensor<4xf16>, tensor<1xf32>
+}

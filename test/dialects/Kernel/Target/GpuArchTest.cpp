@@ -25,8 +25,8 @@ TEST(GpuArch, TheRuntimeNamesTheTablesArchitectures) {
 TEST(GpuArch, MessagesNameTheArchitecturesThatHaveAFact) {
   for (bool GpuArch::*fact :
        {&GpuArch::hasLoadMatrix, &GpuArch::hasMmaF16K8, &GpuArch::hasMmaK16, &GpuArch::hasCopyAsync,
-        &GpuArch::hasFloat8, &GpuArch::hasTensorMaps, &GpuArch::hasClusters, &GpuArch::hasWgmma,
-        &GpuArch::hasFloat8Products, &GpuArch::ptxasKnows}) {
+        &GpuArch::hasBF16Conversion, &GpuArch::hasFloat8, &GpuArch::hasTensorMaps, &GpuArch::hasClusters,
+        &GpuArch::hasWgmma, &GpuArch::hasFloat8Products, &GpuArch::ptxasKnows}) {
     llvm::SmallVector<llvm::StringRef> named;
     std::string names = gpuArchNamesWith(fact);
     llvm::StringRef(names).split(named, ", ");

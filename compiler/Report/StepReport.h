@@ -1,0 +1,50 @@
+//===- StepReport.h - what each launch of a training step moves, multiplies and takes ----===//
+#ifndef MPC_REPORT_STEPREPORT_H
+#define MPC_REPORT_STEPREPORT_H
+#include "compiler/Codegen/NvptxCodegen.h"
+#include "dialects/Kernel/Analysis/LaunchCosts.h"
+#include "dialects/Kernel/Target/GpuPart.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mpc {
+
+/// One launch of a step.
+struct StepLaunch {
+  std::string entry;    ///< "step" or the name of one of several
+  std::string dispatch; ///< "/conv1/Conv:conv+add"
+  std::string node;     ///< the first ONNX node
+  std::string kernel;   ///< its symbol; empty for a library's call
+  kernel::LaunchCost cost;
+  int64_t blocks = 0;        ///< of the grid
+  int64_t times = 1;         ///< a launch in a loop runs so many times
+  double productSeconds = 0; ///< what the product would take at the peak of GpuArch's part
+};
+
+/// The launches of all steps of a program, or of predict where it trains nothing.
+struct StepReport {
+  const GpuArch *arch = nullptr; ///< null for the host
+  std::vector<StepLaunch> launches;
+  /// The bytes that would move if each product read its operands and wrote its result, each variable were read and
+  /// written once, and nothing else touched memory.
+  int64_t idealBytes = 0;
+
+  /// Returns the launches, the bytes that they move and their products' operations, each as often as it runs.
+  int64_t count() const;
+  int64_t bytes() const;
+  double flops() const;
+};
+
+/// Reports on a module whose kernels are emitted. Fails with a located error where a product is none that the target's
+/// schedules know.
+mlir::FailureOr<StepReport> reportStep(mlir::ModuleOp module);
+
+/// Returns what one run of a launch takes on a part, in seconds: starting it, and then the longer one of moving its
+/// bytes and of computing its product, each at the share of the peak that AchievedShares says.
+double expectedSeconds(const StepLaunch &launch, const GpuArch &arch, const GpuPart &part);
+
+/// Returns how many times all multiprocessors are full of a kernel's blocks while one launch runs; nullopt where ptxas
+/// has not told its registers.
+std::optional<double> wavesOf(const StepLaunch &launch, const NvptxKernel &kernel, const GpuArch &arch);
+
+} // namespace mpc
+#endif

@@ -1,0 +1,134 @@
+//===- LaunchCosts.cpp - what the launches of a dispatch move and multiply -------===//
+#include "dialects/Kernel/Analysis/LaunchCosts.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/IR/Storage.h"
+#include "dialects/Interfaces/Contraction.h"
+#include "dialects/Kernel/Analysis/HostCall.h"
+#include "dialects/Kernel/Analysis/Space.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::kernel;
+
+/// Returns how many elements of an operand an op reads to compute `wanted` elements of a result.
+static int64_t elementsFor(OpOperand &operand, OpResult result, int64_t wanted) {
+  auto indexed = cast<IndexingOpInterface>(operand.getOwner());
+  int64_t elements = countOf(operand.get()), all = countOf(result);
+  if (wanted == 0 || !indexed.dependsOn(operand, result))
+    return 0;
+  LoopKind kind = indexed.getLoopKind();
+  if (moves(kind) || kind == LoopKind::Elementwise) // an element of the result needs one of each operand
+    return std::min(elements, wanted);
+  return llvm::divideCeil(uint64_t(elements) * uint64_t(std::min(wanted, all)), uint64_t(all));
+}
+
+SmallVector<int64_t> kernel::elementsRead(DispatchOp dispatch) {
+  Block &body = dispatch.getBody().front();
+  llvm::DenseMap<Value, int64_t> wanted;
+  auto want = [&](Value v, int64_t elements) {
+    int64_t &now = wanted[v];
+    now = std::min(countOf(v), now + elements);
+  };
+  for (Value v : dispatch.yielded())
+    want(v, countOf(v));
+  for (Operation &op : llvm::reverse(body.without_terminator())) {
+    if (auto member = dyn_cast<DispatchOp>(op)) {
+      for (auto [input, elements] : llvm::zip_equal(member.getInputs(), elementsRead(member)))
+        want(input, elements);
+      continue;
+    }
+    for (OpResult result : op.getResults())
+      for (OpOperand &operand : op.getOpOperands())
+        want(operand.get(), elementsFor(operand, result, wanted.lookup(result)));
+  }
+  return llvm::map_to_vector(body.getArguments(), [&](Value argument) { return wanted.lookup(argument); });
+}
+
+/// Returns two for each multiply-add of a contraction.
+static double flopsOf(ContractionOpInterface contraction) {
+  double flops = 2;
+  for (const MatrixProduct::Digits &digits : contraction.getProduct().digits)
+    for (int64_t extent : digits)
+      flops *= double(extent);
+  return flops;
+}
+
+/// Returns the bytes of so many elements of a tensor.
+static int64_t bytesOfElements(Value v, int64_t elements) {
+  return elements == 0 ? 0 : graph::bytesOf(v.getType()) / countOf(v) * elements;
+}
+
+static LaunchCost costOfProduct(ContractionOpInterface contraction) {
+  return {.kind = contraction->getName().stripDialect().str(), .flops = flopsOf(contraction)};
+}
+
+/// Returns the cost of a library's call, which reads the operands of the contraction and a bias, and writes its result.
+static LaunchCost costOfCall(const HostCall &call) {
+  LaunchCost cost = costOfProduct(call.contraction);
+  for (Value operand : call.contraction->getOperands())
+    cost.readBytes += graph::bytesOf(operand.getType());
+  if (call.bias)
+    cost.readBytes += graph::bytesOf(call.addend.getType());
+  cost.writtenBytes = graph::bytesOf(call.value().getType());
+  return cost;
+}
+
+namespace {
+/// Adds up what the arguments of a dispatch's launches move.
+class ArgumentBytes {
+public:
+  explicit ArgumentBytes(DispatchOp dispatch)
+      : dispatch(dispatch), elements(elementsRead(dispatch)), inputs(int64_t(dispatch.getInputs().size())) {}
+
+  /// `fromCall`: the result that a library's call has written before, which loops read; -1 without one.
+  void add(LaunchAttr launch, int64_t fromCall, LaunchCost &cost) {
+    SmallVector<int64_t> args(launch.getArgs());
+    if (args.empty()) // a kernel of the host that takes all inputs and results, in their order
+      args = llvm::to_vector(llvm::seq<int64_t>(0, inputs + int64_t(dispatch.getNumResults())));
+    for (int64_t arg : args) {
+      if (arg == LaunchAttr::scratch) // the launches behind the first one read what it has left there
+        (scratchIsWritten ? cost.readBytes : cost.writtenBytes) += int64_t(*dispatch.getScratchBytes());
+      else if (arg >= inputs)
+        (arg - inputs == fromCall ? cost.readBytes : cost.writtenBytes) +=
+            graph::bytesOf(dispatch.getResultTypes()[unsigned(arg - inputs)]);
+      else
+        cost.readBytes += bytesOfElements(dispatch.getInputs()[unsigned(arg)], elements[arg]);
+    }
+    scratchIsWritten |= llvm::is_contained(args, LaunchAttr::scratch);
+  }
+
+private:
+  DispatchOp dispatch;
+  SmallVector<int64_t> elements; ///< that the body reads of each input
+  int64_t inputs;
+  bool scratchIsWritten = false;
+};
+} // namespace
+
+SmallVector<LaunchCost> kernel::launchCostsOf(DispatchOp dispatch) {
+  SmallVector<LaunchCost> costs;
+  std::string kind = stringifyForm(dispatch.getForm()).str();
+  int64_t fromCall = -1;
+  bool isProduct = dispatch.isContraction() && kernel::gpuOf(dispatch); // then the first kernel multiplies
+  if (dispatch.isContraction() && !isProduct) {
+    FailureOr<HostCall> call = HostCall::of(dispatch);
+    assert(succeeded(call) && "kernels are emitted only of contractions that a library computes");
+    costs.push_back(costOfCall(*call));
+    fromCall = call->result;
+  }
+  if (!dispatch.getLaunches())
+    return costs;
+  ArgumentBytes bytes(dispatch);
+  for (auto launch : dispatch.getLaunches()->getAsRange<LaunchAttr>()) {
+    bool multiplies = isProduct && costs.empty();
+    LaunchCost cost = multiplies ? costOfProduct(*dispatch.getBody().front().getOps<ContractionOpInterface>().begin())
+                                 : LaunchCost{.kind = isProduct       ? "sums"
+                                                      : fromCall >= 0 ? "behind a call"
+                                                                      : kind};
+    bytes.add(launch, fromCall, cost);
+    costs.push_back(std::move(cost));
+  }
+  return costs;
+}

@@ -1,0 +1,34 @@
+//===- GpuPart.h - the parts of an architecture, which differ in size and memory --===//
+#ifndef MPC_KERNEL_TARGET_GPUPART_H
+#define MPC_KERNEL_TARGET_GPUPART_H
+#include "dialects/Kernel/Target/GpuArch.h"
+
+namespace mpc {
+
+/// A GPU that NVIDIA sells. Code is made for an architecture; what a step takes depends on the part.
+struct GpuPart {
+  llvm::StringRef name; ///< "H200"
+  llvm::StringRef arch; ///< the row of GpuArch: "sm_90a"
+  int multiprocessors;
+  int clockMHz;  ///< boost
+  int globalGBs; ///< bandwidth of memory, 10^9 bytes a second
+
+  /// How many times faster than the part of GpuArch's numbers this one computes.
+  double speedup(const GpuArch &of) const {
+    return double(multiprocessors) * clockMHz / (double(of.multiprocessors) * of.clockMHz);
+  }
+};
+
+/// Returns the parts of an architecture. The first is the one whose numbers GpuArch has.
+llvm::SmallVector<GpuPart> partsOf(const GpuArch &arch);
+
+/// The shares of a part's peaks that good kernels reach, and what starting one costs. Estimates of whole steps use
+/// them (compiler/Report); a schedule's own estimate is finer (passes/Lowering/Schedule/Model.h).
+struct AchievedShares {
+  double memory = 0.9;         ///< 4.3 of the 4.8 TB/s of an H200
+  double math = 0.78;          ///< 770 of the 989 TFLOP/s that an H100 has for bf16
+  double launchSeconds = 3e-6; ///< from one launch to the next in a graph of launches
+};
+
+} // namespace mpc
+#endif

@@ -1,0 +1,30 @@
+// RUN: mpc-ptx %s --arch=sm_80 | FileCheck %s
+// RUN: mpc-ptx %s --arch=sm_90a | FileCheck %s
+// RUN: mpc-ptx %s --arch=sm_75 | FileCheck %s --check-prefix=SM75
+
+// Two neighbours that are stored together are converted by one instruction. Older GPUs add and cut.
+// CHECK-LABEL: .entry pair(
+// CHECK: cvt.rn.bf16x2.f32
+// CHECK-NOT: cvt.rn.bf16
+// CHECK: st.global.b32
+// SM75-LABEL: .entry pair(
+// SM75-NOT: cvt.rn.bf16
+// SM75: 32767
+llvm.func @pair(%in: !llvm.ptr<1> {llvm.noalias}, %out: !llvm.ptr<1> {llvm.noalias}) attributes {kernel.entry = #kernel.entry<threads = 32>} {
+  %c16 = arith.constant 16 : i32
+  %in1 = llvm.getelementptr inbounds %in[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+  %out1 = llvm.getelementptr inbounds %out[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i16
+  %x0 = llvm.load %in {alignment = 16 : i64} : !llvm.ptr<1> -> f32
+  %x1 = llvm.load %in1 {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  %y0 = kernel.round_bf16 %x0
+  %y1 = kernel.round_bf16 %x1
+  %b0 = arith.bitcast %y0 : f32 to i32
+  %b1 = arith.bitcast %y1 : f32 to i32
+  %h0 = arith.shrui %b0, %c16 : i32
+  %h1 = arith.shrui %b1, %c16 : i32
+  %s0 = arith.trunci %h0 : i32 to i16
+  %s1 = arith.trunci %h1 : i32 to i16
+  llvm.store %s0, %out {alignment = 16 : i64} : i16, !llvm.ptr<1>
+  llvm.store %s1, %out1 {alignment = 2 : i64} : i16, !llvm.ptr<1>
+  llvm.return
+}

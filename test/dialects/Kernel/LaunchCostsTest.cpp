@@ -1,0 +1,119 @@
+// What dispatches read, and what their launches move and multiply.
+#include "dialects/Kernel/Analysis/LaunchCosts.h"
+#include "dialects/Graph/IR/Graph.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+using Counts = SmallVector<int64_t>;
+
+/// A module with one dispatch.
+struct Parsed {
+  explicit Parsed(const std::string &text) {
+    context.loadDialect<func::FuncDialect, graph::GraphDialect, kernel::KernelDialect, LLVM::LLVMDialect>();
+    module = parseSourceString<ModuleOp>(text, &context);
+    EXPECT_TRUE(module) << text;
+    if (module)
+      module->walk<WalkOrder::PreOrder>([&](kernel::DispatchOp found) {
+        dispatch = found;
+        return WalkResult::interrupt();
+      });
+  }
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  kernel::DispatchOp dispatch;
+};
+
+TEST(LaunchCosts, ElementwiseOpsReadEachElementOnce) {
+  Parsed p(R"(func.func @f(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+    %r = kernel.dispatch pointwise "d" (%x, %b) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32> {
+    ^bb0(%a: tensor<4x8xf32>, %c: tensor<8xf32>):
+      %s = graph.mul %a, %a : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+      %t = graph.add %s, %c : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+      kernel.yield %t : tensor<4x8xf32>
+    }
+    return %r : tensor<4x8xf32>
+  })");
+  EXPECT_EQ(kernel::elementsRead(p.dispatch), (Counts{32, 8}));
+}
+
+TEST(LaunchCosts, ReductionsReadAllElementsOfTheirOperands) {
+  Parsed p(R"(func.func @f(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+    %r = kernel.dispatch reduction "d" (%x) : (tensor<4x8xf32>) -> tensor<4xf32> {
+    ^bb0(%a: tensor<4x8xf32>):
+      %e = graph.exp %a : tensor<4x8xf32>
+      %s = graph.reduce_sum %e {axes = array<i64: 1>, keepdims = false} : (tensor<4x8xf32>) -> tensor<4xf32>
+      kernel.yield %s : tensor<4xf32>
+    }
+    return %r : tensor<4xf32>
+  })");
+  EXPECT_EQ(kernel::elementsRead(p.dispatch), (Counts{32}));
+}
+
+TEST(LaunchCosts, SlicesAndGathersReadWhatTheyReturn) {
+  Parsed p(R"(func.func @f(%x: tensor<100x8xf32>, %t: tensor<50x8xf32>, %i: tensor<2xi64>) -> tensor<2x8xf32> {
+    %r = kernel.dispatch pointwise "d" (%x, %t, %i) : (tensor<100x8xf32>, tensor<50x8xf32>, tensor<2xi64>) -> tensor<2x8xf32> {
+    ^bb0(%a: tensor<100x8xf32>, %b: tensor<50x8xf32>, %j: tensor<2xi64>):
+      %s = graph.slice %a {starts = array<i64: 5, 0>, sizes = array<i64: 2, 8>, strides = array<i64: 1, 1>} : (tensor<100x8xf32>) -> tensor<2x8xf32>
+      %u = graph.slice %a {starts = array<i64: 9, 0>, sizes = array<i64: 2, 8>, strides = array<i64: 1, 1>} : (tensor<100x8xf32>) -> tensor<2x8xf32>
+      %g = graph.gather %b, %j {axis = 0 : i64} : (tensor<50x8xf32>, tensor<2xi64>) -> tensor<2x8xf32>
+      %v = graph.add %s, %u : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+      %w = graph.add %v, %g : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+      kernel.yield %w : tensor<2x8xf32>
+    }
+    return %r : tensor<2x8xf32>
+  })");
+  // Of the indices no more elements can be read than there are.
+  EXPECT_EQ(kernel::elementsRead(p.dispatch), (Counts{32, 16, 2}));
+}
+
+TEST(LaunchCosts, ValuesThatNoResultNeedsAreNotRead) {
+  Parsed p(R"(func.func @f(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %r = kernel.dispatch pointwise "d" (%x, %y) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32> {
+    ^bb0(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>):
+      %e = graph.exp %a : tensor<4x8xf32>
+      kernel.yield %e : tensor<4x8xf32>
+    }
+    return %r : tensor<4x8xf32>
+  })");
+  EXPECT_EQ(kernel::elementsRead(p.dispatch), (Counts{32, 0}));
+}
+
+// The first kernel multiplies and leaves partial sums in the scratch; the second one adds them up.
+TEST(LaunchCosts, ASplitProductWritesItsScratchAndReadsIt) {
+  Parsed p(R"(module attributes {kernel.target = #kernel.target<"sm_80">} {
+    module @kernels {
+      llvm.func @k0(%a: !llvm.ptr<1>, %b: !llvm.ptr<1>, %s: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>} { llvm.return }
+      llvm.func @k1(%s: !llvm.ptr<1>, %r: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>} { llvm.return }
+    }
+    func.func @f(%x: tensor<8x64xf16>, %w: tensor<64x16xf16>) -> tensor<8x16xf16> {
+      %r = kernel.dispatch contraction "d" (%x, %w) {args = array<i64: 0, 1024, 4096>, scratch_bytes = 1024 : i64, scratch_offset = 8192 : i64,
+          launches = [#kernel.launch<@kernels::@k0 grid = 2, 1, 1 args = 0, 1, -1>, #kernel.launch<@kernels::@k1 grid = 1, 1, 1 args = -1, 2>]}
+          : (tensor<8x64xf16>, tensor<64x16xf16>) -> tensor<8x16xf16> {
+      ^bb0(%a: tensor<8x64xf16>, %b: tensor<64x16xf16>):
+        %y = graph.matmul %a, %b : (tensor<8x64xf16>, tensor<64x16xf16>) -> tensor<8x16xf16>
+        kernel.yield %y : tensor<8x16xf16>
+      }
+      return %r : tensor<8x16xf16>
+    }
+  })");
+  ASSERT_TRUE(p.dispatch);
+  SmallVector<kernel::LaunchCost> costs = kernel::launchCostsOf(p.dispatch);
+  ASSERT_EQ(costs.size(), 2u);
+  EXPECT_EQ(costs[0].kind, "matmul");
+  EXPECT_EQ(costs[0].readBytes, 2 * (8 * 64 + 64 * 16));
+  EXPECT_EQ(costs[0].writtenBytes, 1024);
+  EXPECT_EQ(costs[0].flops, 2.0 * 8 * 16 * 64);
+  EXPECT_EQ(costs[1].kind, "sums");
+  EXPECT_EQ(costs[1].readBytes, 1024);
+  EXPECT_EQ(costs[1].writtenBytes, 2 * 8 * 16);
+  EXPECT_EQ(costs[1].flops, 0);
+}
+
+} // namespace
