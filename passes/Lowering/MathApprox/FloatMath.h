@@ -17,7 +17,7 @@ struct FloatMath : ScalarBuilder {
   Value i(int64_t v) { return constantInt(integer, v); }
   Value fromBits(Value x) { return bitcast(type, x); }
   using ScalarBuilder::select;
-  Value select(Value condition, double x, double y) { return select(condition, x, c(y)); }
+  Value select(Value condition, Number auto x, Number auto y) { return select(condition, x, c(double(y))); }
   /// Whether the integer has at least one of the mask's bits.
   Value anyBit(Value bits, int64_t mask) { return isNotZero(bitAnd(bits, mask)); }
   /// x, clamped to [low, high]; NaN stays NaN.
