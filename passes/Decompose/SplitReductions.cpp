@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Decompose/Patterns.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/bit.h"
 
 using namespace mlir;
@@ -52,6 +54,48 @@ struct Split {
 };
 } // namespace
 
+static bool isWideningCast(Operation *op) {
+  auto cast = dyn_cast<graph::CastOp>(op);
+  return cast &&
+         graph::elementOf(cast.getX()).getIntOrFloatBitWidth() <= graph::elementOf(cast.getY()).getIntOrFloatBitWidth();
+}
+
+/// Returns whether fusion will store an elementwise value whether or not it is reshaped: others use it too, and either
+/// one of them reads it from memory, or computing it for each of them costs more than reading it does
+/// (passes/Fusion/Roots.cpp has the same limits). Casts to a wider type are computed by whoever reads their operand.
+static bool isStoredAnyway(Operation *op) {
+  if (isWideningCast(op))
+    return false;
+  SmallVector<Operation *> users;
+  for (Operation *user : op->getUsers())
+    if (isWideningCast(user))
+      llvm::append_range(users, user->getUsers());
+    else
+      users.push_back(user);
+  auto computesIt = [](Operation *user) {
+    std::optional<LoopKind> kind = loopKindOf(user);
+    return kind == LoopKind::Elementwise || kind == LoopKind::Reduction || kind == LoopKind::Broadcast;
+  };
+  if (!llvm::all_of(users, computesIt))
+    return true;
+  if (users.size() < 2)
+    return false;
+  constexpr size_t mostLoads = 2, mostOps = 6;
+  llvm::SmallSetVector<Operation *, 8> ops;
+  llvm::SmallPtrSet<Value, 4> loads;
+  ops.insert(op);
+  for (size_t i = 0; i < ops.size() && ops.size() <= mostOps && loads.size() <= mostLoads; ++i)
+    for (Value operand : ops[i]->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (producer && isOfKind(producer, LoopKind::Elementwise))
+        ops.insert(producer);
+      else if (graph::shapeOf(operand) == graph::shapeOf(op->getResult(0)) &&
+               !(producer && isOfKind(producer, LoopKind::Generator)))
+        loads.insert(operand);
+    }
+  return ops.size() > mostOps || loads.size() > mostLoads;
+}
+
 /// v, which broadcasts to the shape that was split, in the split shape; null where that would need data
 /// movement, or memory for a value that fusion keeps in registers. Elementwise producers are rebuilt, down to
 /// values that are stored anyway, where a reshape is a view.
@@ -79,7 +123,8 @@ static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, 
   if (auto constant = dyn_cast_or_null<graph::ConstantOp>(op))
     if (auto dense = dyn_cast<SplatElementsAttr>(constant.getValue()))
       return graph::ConstantOp::create(b, v.getLoc(), dense.resizeSplat(graph::typeOf(v).clone(result)));
-  if (op && isOfKind(op, LoopKind::Elementwise) && !drawsNumbers(op) && op->getNumResults() == 1) {
+  if (op && isOfKind(op, LoopKind::Elementwise) && !drawsNumbers(op) && op->getNumResults() == 1 &&
+      !isStoredAnyway(op)) {
     if (depth == 0)
       return {};
     llvm::SmallVector<Value> operands;

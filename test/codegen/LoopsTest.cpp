@@ -2,9 +2,9 @@
 //
 // #kernel.loops are drawn at random for a few dispatches. Most do not fit. Each that the verifier of kernel.dispatch
 // accepts becomes a kernel, for the host and for the emulator of GPUs, whose results are compared with the evaluator's.
-// So the test finds rules that are missing in dialects/Kernel/Analysis/LoopRules.h. The shared memory of each GPU kernel
-// is as large as the verifier has assumed. That the rules are not too strict
-// is seen from the other side (ChosenLoopsTest.cpp).
+// So the test finds rules that are missing in dialects/Kernel/Analysis/LoopRules.h. The shared memory of each GPU
+// kernel is as large as the verifier has assumed. That the rules are not too strict is seen from the other side
+// (ChosenLoopsTest.cpp).
 //
 //===------------------------------------------------------------------------------------===//
 #include "EmulatedDispatches.h"

@@ -48,3 +48,18 @@ func.func @long_chain(%x: tensor<1048576xf16>) -> tensor<f32> {
   %y = graph.reduce_sum %w {axes = array<i64: 0>, keepdims = false} : (tensor<1048576xf32>) -> tensor<f32>
   return %y : tensor<f32>
 }
+
+// Both sums and the product read %v, which is stored for them; computing it for each would read four tensors each time. So the sums read it in the split shape, a view.
+// CHECK-LABEL: func.func @stored
+// CHECK: %[[V:.*]] = graph.select
+// CHECK: %[[R:.*]] = graph.reshape %[[V]] : tensor<131072x64xf32> to tensor<{{[0-9]+x[0-9]+}}x64xf32>
+// CHECK-NOT: graph.select
+// CHECK: graph.reduce_sum %[[R]]
+func.func @stored(%a: tensor<131072x64xf32>, %b: tensor<131072x64xf32>, %c: tensor<131072x64xf32>, %d: tensor<131072x64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<131072x64xf32>) {
+  %p = graph.compare gt %a, %b : (tensor<131072x64xf32>, tensor<131072x64xf32>) -> tensor<131072x64xi1>
+  %v = graph.select %p, %c, %d : (tensor<131072x64xi1>, tensor<131072x64xf32>, tensor<131072x64xf32>) -> tensor<131072x64xf32>
+  %s = graph.reduce_sum %v {axes = array<i64: 0>, keepdims = false} : (tensor<131072x64xf32>) -> tensor<64xf32>
+  %w = graph.mul %v, %a : (tensor<131072x64xf32>, tensor<131072x64xf32>) -> tensor<131072x64xf32>
+  %t = graph.reduce_sum %w {axes = array<i64: 0>, keepdims = false} : (tensor<131072x64xf32>) -> tensor<64xf32>
+  return %s, %t, %w : tensor<64xf32>, tensor<64xf32>, tensor<131072x64xf32>
+}
