@@ -502,6 +502,13 @@ bool canSplit(IndexingOpInterface op, int64_t dim, ArrayRef<int64_t> whole) {
   auto fits = [&](Value v) { return typeOf(v).getRank() == int64_t(whole.size()) || typeOf(v).getRank() == 0; };
   if (whole[dim] < 2 || op.drawsNumbers() || isOfKind(op, LoopKind::Permutation) || op->hasAttr("layout"))
     return false;
+  // The operands of a matrix product have dimensions of their own.
+  auto hasDim = [&](Value v) {
+    ArrayRef<int64_t> shape = shapeOf(v);
+    return shape.size() != whole.size() || shape[dim] == 1 || shape[dim] == whole[dim];
+  };
+  if (!llvm::all_of(op->getOperands(), hasDim))
+    return false;
   if (!spreads && (!llvm::all_of(op->getOperands(), fits) || (!reduces && !llvm::all_of(op->getResults(), fits))))
     return false;
   return reduces || spreads || isOfKind(op, LoopKind::Broadcast) ||

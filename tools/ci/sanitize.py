@@ -3,7 +3,7 @@
 
 usage: tools/ci/sanitize.py [--jobs N] [--only-build]        `make test-sanitize` runs it
 
-It takes hours on two cores and is not part of `make test`. LLVM's and oneDNN's libraries are not instrumented. In the containers that our code shares with LLVM, ASan
+It takes hours on two cores and is not part of `make test`. The check of virtual tables (vptr) is left out, because it needs the type information that the runtime is compiled without (-fno-rtti). LLVM's and oneDNN's libraries are not instrumented. In the containers that our code shares with LLVM, ASan
 therefore sees only our half of the marks (detect_container_overflow=0, allow_user_poisoning=0), and memory that LLVM frees only at the end of the process is not a leak of ours (detect_leaks=0). The script
 tests (test/**/*_test.py) are left out, because they limit the address space, of which AddressSanitizer reserves terabytes; the runtime has its own sanitizer test (test/runtime/sanitize_test.py).
 """
