@@ -183,6 +183,11 @@ TEST(OpKernel, Binary) {
                .yields = {"%r : " + x},
                .ulps = isFloat ? 1.0 : 0,
                .draws = {{isFloat ? 0.1 : 0, 3}, {isFloat ? -3.0 : 0, 3}}});
+    batch.add({.name = "prelu " + t,
+               .inputs = {x, y},
+               .body = "%r = graph.prelu %0, %1 : (" + x + ", " + y + ") -> " + x,
+               .yields = {"%r : " + x},
+               .draws = {{isUnsigned ? 0.0 : -60, 60}}});
     for (std::string exponent : {"1.0", "2.0", "-1.0", "0.5", "3.0"})
       if (isFloat)
         batch.add({.name = "pow " + exponent + " " + t,

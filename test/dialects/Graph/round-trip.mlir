@@ -57,6 +57,8 @@ func.func @unary(%x: tensor<4xf32>, %i: tensor<4xi64>, %b: tensor<4xi1>, %s: ten
   %25 = graph.relu %x : tensor<4xf32>
   // CHECK: graph.softplus %{{.*}} : tensor<4xf32>
   %26 = graph.softplus %x : tensor<4xf32>
+  // CHECK: graph.softsign %{{.*}} : tensor<4xf32>
+  %softsign = graph.softsign %x : tensor<4xf32>
   // CHECK: graph.hard_swish %{{.*}} : tensor<4xf32>
   %27 = graph.hard_swish %x : tensor<4xf32>
   // CHECK: graph.gelu %{{.*}} : tensor<4xf32>
@@ -218,6 +220,8 @@ func.func @nn(%a: tensor<2x3xf16>, %x: tensor<1x4x5x6xf16>, %l: tensor<1x5x6x4xf
   %gg:3 = graph.group_norm_grad %x, %s, %gn#1, %gn#2, %x {epsilon = 1.0e-05 : f64, axis = 1 : i64, groups = 2 : i64} : (tensor<1x4x5x6xf16>, tensor<4xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x4x5x6xf16>) -> (tensor<1x4x5x6xf16>, tensor<4xf32>, tensor<4xf32>)
   // CHECK: graph.reduce_l2
   %l2 = graph.reduce_l2 %x {axes = array<i64: 3>, keepdims = false} : (tensor<1x4x5x6xf16>) -> tensor<1x4x5xf16>
+  // CHECK: graph.barrier %{{.*}} after(%{{.*}} : tensor<1x4x5xf16>) {number = 1 : i64} : tensor<1x4x5x6xf16>
+  %barrier = graph.barrier %x after(%l2 : tensor<1x4x5xf16>) {number = 1 : i64} : tensor<1x4x5x6xf16>
   // CHECK: graph.prelu
   %pr = graph.prelu %x, %x : (tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>) -> tensor<1x4x5x6xf16>
   // CHECK: graph.batch_norm_grad

@@ -8,8 +8,11 @@
 #include "Providers.h"
 #include "RandomShapes.h"
 
+#include "mpc/cpu.h"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <tuple>
 
 namespace mpc::test {
@@ -119,16 +122,34 @@ TEST_P(GenericTest, ResultsDoNotDependOnThreads) {
   }
 }
 
+/// The levels that the generic kernels are compiled for, the best last.
+#define MPC_LEVEL(LEVEL, NAME) #LEVEL,
+const std::string levels[] = {"baseline", MPC_CPU_LEVELS(MPC_LEVEL)};
+#undef MPC_LEVEL
+
 TEST_P(GenericTest, EveryInstructionSetMatchesReference) {
   const std::string best = generic::kernels<float>().name;
-  for (const char *isa : {"baseline", "v3", "v4"})
-    for (uint64_t seed = 300; seed < 320 && generic::useKernels(isa); ++seed) {
+  for (const std::string &isa : levels)
+    for (uint64_t seed = 300; seed < 320 && generic::useKernels(isa.c_str()); ++seed) {
       const Desc desc = randomDesc(op, type, seed);
       SCOPED_TRACE(describe(desc) + " on " + isa);
       Problem problem(library, desc, seed);
       problem.run();
       EXPECT_EQ(problem.check(), "");
       EXPECT_EQ(problem.integrity(), "");
+    }
+  generic::useKernels(best.c_str());
+}
+
+// A level may share the f64 kernels of another one, which then has to be no better: its CPUs must have what they need.
+TEST(Levels, ThatShareKernelsOfF64TakeThoseOfNoBetterLevel) {
+  const std::string best = generic::kernels<float>().name;
+  for (const std::string &isa : levels)
+    if (generic::useKernels(isa.c_str())) {
+      const std::string taken = generic::kernels<double>().name;
+      EXPECT_LE(std::find(std::begin(levels), std::end(levels), taken),
+                std::find(std::begin(levels), std::end(levels), isa))
+          << isa << " takes the f64 kernels of " << taken << " (runtime/host/generic/Kernels.cpp)";
     }
   generic::useKernels(best.c_str());
 }

@@ -55,3 +55,22 @@ func.func @zero() -> (tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) {
   %2 = graph.mod %x, %z {fmod} : (tensor<2xi32>, tensor<i32>) -> tensor<2xi32>
   return %0, %1, %2 : tensor<2xi32>, tensor<2xi32>, tensor<2xi32>
 }
+
+// RUN: mpc-interpret %s --entry=logic | FileCheck %s --check-prefix=LOGIC
+func.func @logic() -> (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<3xi1>) {
+  %a = graph.constant dense<[false, false, true, true]> : tensor<4xi1>
+  %b = graph.constant dense<[false, true, false, true]> : tensor<4xi1>
+  // LOGIC: 0: tensor<4xi1> = [0, 0, 0, 1]
+  %0 = graph.and %a, %b : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  // LOGIC-NEXT: 1: tensor<4xi1> = [0, 1, 1, 1]
+  %1 = graph.or %a, %b : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  // LOGIC-NEXT: 2: tensor<4xi1> = [0, 1, 1, 0]
+  %2 = graph.xor %a, %b : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  // LOGIC-NEXT: 3: tensor<4xi1> = [1, 1, 0, 0]
+  %3 = graph.not %a : tensor<4xi1>
+  // An infinity is a number.
+  %g = graph.constant dense<[1.0, 0x7FC00000, 0x7F800000]> : tensor<3xf32>
+  // LOGIC-NEXT: 4: tensor<3xi1> = [0, 1, 0]
+  %4 = graph.is_nan %g : (tensor<3xf32>) -> tensor<3xi1>
+  return %0, %1, %2, %3, %4 : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<3xi1>
+}

@@ -1,4 +1,5 @@
 // RUN: mpc-interpret %s | FileCheck %s
+// RUN: mpc-interpret %s --entry=average | FileCheck %s --check-prefix=AVERAGE
 // These are matrix products, convolutions and pooling on numbers small enough to compute by hand.
 
 func.func @main() -> (tensor<2x2xf32>, tensor<2x1x1xf32>, tensor<1x1x3x3xf32>, tensor<1x3x3x1xf32>, tensor<1x1x2x2xf32>, tensor<1x2x2xf32>, tensor<1x1x3x3xf32>, tensor<1x1x2x2xf32>,
@@ -54,4 +55,12 @@ func.func @main() -> (tensor<2x2xf32>, tensor<2x1x1xf32>, tensor<1x1x3x3xf32>, t
   // CHECK: 15: tensor<1x1x3xf32> = {{\[\[\[}}0, 0, 12]]]
   %15 = graph.max_pool_grad %13, %14 {kernel = array<i64: 4>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<1x1x1xf32>, tensor<1x1x1xi16>) -> tensor<1x1x3xf32>
   return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15 : tensor<2x2xf32>, tensor<2x1x1xf32>, tensor<1x1x3x3xf32>, tensor<1x3x3x1xf32>, tensor<1x1x2x2xf32>, tensor<1x2x2xf32>, tensor<1x1x3x3xf32>, tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>, tensor<1x1x2x2xi16>, tensor<1x1x3x3xf32>, tensor<1x1x2xf32>, tensor<1x1x2xf32>, tensor<1x1x1xf32>, tensor<1x1x1xi16>, tensor<1x1x3xf32>
+}
+
+// The first window has one element, and the second has two, which share its cotangent.
+func.func @average() -> tensor<1x1x3xf32> {
+  %dy = graph.constant dense<[[[4.0, 10.0]]]> : tensor<1x1x2xf32>
+  // AVERAGE: 0: tensor<1x1x3xf32> = {{\[\[\[}}4, 5, 5]]]
+  %0 = graph.avg_pool_grad %dy {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 1>, pad_high = array<i64: 0>} : (tensor<1x1x2xf32>) -> tensor<1x1x3xf32>
+  return %0 : tensor<1x1x3xf32>
 }

@@ -1,5 +1,6 @@
 // RUN: mpc-interpret %s | FileCheck %s
 // RUN: mpc-interpret %s --entry=clip | FileCheck %s --check-prefix=CLIP
+// RUN: mpc-interpret %s --entry=more | FileCheck %s --check-prefix=MORE
 // Elementwise functions on fp32 give correctly rounded results. The expected numbers come from float64 formulas of an independent implementation.
 
 func.func @main() -> (tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) {
@@ -93,4 +94,18 @@ func.func @clip() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xi32>
   // CLIP-NEXT: 5: tensor<4xui8> = [0, 0, 0, 0]
   %5 = graph.clip %u {min = 3.0 : f64, max = -1.0 : f64} : tensor<4xui8>
   return %0, %1, %2, %3, %4, %5 : tensor<4xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xui8>
+}
+
+func.func @more() -> (tensor<3xf32>, tensor<6xf32>, tensor<6xf32>) {
+  %x = graph.constant dense<[-2.0, -0.5, 0.0, 0.25, 1.0, 3.0]> : tensor<6xf32>
+  // log(1.25 + 0.75) is log(2).
+  %p = graph.constant dense<[1.0, 1.25, 3.0]> : tensor<3xf32>
+  // MORE: 0: tensor<3xf32> = [0, 0.6931472, 1.7627472]
+  %0 = graph.acosh %p : tensor<3xf32>
+  // MORE-NEXT: 1: tensor<6xf32> = [-0.6666667, -0.33333334, 0, 0.2, 0.5, 0.75]
+  %1 = graph.softsign %x : tensor<6xf32>
+  %s = graph.constant dense<0.125> : tensor<f32>
+  // MORE-NEXT: 2: tensor<6xf32> = [-0.25, -0.0625, 0, 0.25, 1, 3]
+  %2 = graph.prelu %x, %s : (tensor<6xf32>, tensor<f32>) -> tensor<6xf32>
+  return %0, %1, %2 : tensor<3xf32>, tensor<6xf32>, tensor<6xf32>
 }

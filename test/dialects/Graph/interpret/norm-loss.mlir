@@ -1,4 +1,5 @@
 // RUN: mpc-interpret %s | FileCheck %s
+// RUN: mpc-interpret %s --entry=rows | FileCheck %s --check-prefix=ROWS
 // RUN: mpc-interpret %s --entry=nothing_counts | FileCheck %s --check-prefix=NOTHING
 // RUN: mpc-opt %s --mpc-decompose | mpc-interpret --entry=nothing_counts | FileCheck %s --check-prefix=NOTHING
 // This file has normalisation, softmax, losses and dropout.
@@ -71,4 +72,36 @@ func.func @nothing_counts() -> (tensor<f32>, tensor<f32>, tensor<2xf32>) {
   // NOTHING-NEXT: 2: tensor<2xf32> = [{{-?}}0, {{-?}}0]
   %2 = graph.softmax_cross_entropy %x, %labels {reduction = #graph<reduction none>, ignore_index = -100 : i64} : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<2xf32>
   return %0, %1, %2 : tensor<f32>, tensor<f32>, tensor<2xf32>
+}
+
+// These are the numbers of batch_norm and batch_norm_grad above, along a row and in two groups of one channel each.
+func.func @rows() -> (tensor<1x4xf32>, tensor<1x1xf32>, tensor<1x1xf32>, tensor<1x4xf32>, tensor<f32>, tensor<f32>, tensor<1x2x4xf32>, tensor<1x2xf32>, tensor<1x2xf32>,
+                      tensor<1x2x4xf32>, tensor<2xf32>, tensor<2xf32>) {
+  %x = graph.constant dense<[[1.0, 2.0, 3.0, 4.0]]> : tensor<1x4xf32>
+  %scale = graph.constant dense<10.0> : tensor<f32>
+  %bias = graph.constant dense<1.0> : tensor<f32>
+  // ROWS: 0: tensor<1x4xf32> = {{\[\[}}-5, -1, 3, 7]]
+  // ROWS-NEXT: 1: tensor<1x1xf32> = {{\[\[}}2.5]]
+  // ROWS-NEXT: 2: tensor<1x1xf32> = {{\[\[}}0.4]]
+  %0, %1, %2 = graph.layer_norm %x, %scale, %bias {axes = array<i64: 1>, epsilon = 5.0 : f64, kind = #graph<norm layer>} : (tensor<1x4xf32>, tensor<f32>, tensor<f32>) -> (tensor<1x4xf32>, tensor<1x1xf32>, tensor<1x1xf32>)
+  %dy = graph.constant dense<[[0.0, 0.0, 0.0, 1.0]]> : tensor<1x4xf32>
+  // ROWS-NEXT: 3: tensor<1x4xf32> = {{\[\[}}-0.64, -0.88, -1.12, 2.64]]
+  // ROWS-NEXT: 4: tensor<f32> = 0.6
+  // ROWS-NEXT: 5: tensor<f32> = 1
+  %3, %4, %5 = graph.layer_norm_grad %x, %scale, %bias, %1, %2, %dy {axes = array<i64: 1>, epsilon = 5.0 : f64, kind = #graph<norm layer>} : (tensor<1x4xf32>, tensor<f32>, tensor<f32>, tensor<1x1xf32>, tensor<1x1xf32>, tensor<1x4xf32>) -> (tensor<1x4xf32>, tensor<f32>, tensor<f32>)
+
+  // The second channel has a scale of 0 and a mean of -2.5.
+  %c = graph.constant dense<[[[1.0, 2.0, 3.0, 4.0], [-1.0, -2.0, -3.0, -4.0]]]> : tensor<1x2x4xf32>
+  %scales = graph.constant dense<[10.0, 0.0]> : tensor<2xf32>
+  %biases = graph.constant dense<[1.0, 3.0]> : tensor<2xf32>
+  // ROWS-NEXT: 6: tensor<1x2x4xf32> = {{\[\[\[}}-5, -1, 3, 7], [3, 3, 3, 3]]]
+  // ROWS-NEXT: 7: tensor<1x2xf32> = {{\[\[}}2.5, -2.5]]
+  // ROWS-NEXT: 8: tensor<1x2xf32> = {{\[\[}}0.4, 0.4]]
+  %6, %7, %8 = graph.group_norm %c, %scales, %biases {epsilon = 5.0 : f64, axis = 1 : i64, groups = 2 : i64} : (tensor<1x2x4xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<1x2x4xf32>, tensor<1x2xf32>, tensor<1x2xf32>)
+  %dc = graph.constant dense<[[[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]]]> : tensor<1x2x4xf32>
+  // ROWS-NEXT: 9: tensor<1x2x4xf32> = {{\[\[\[}}-0.64, -0.88, -1.12, 2.64], [{{-?}}0, {{-?}}0, {{-?}}0, {{-?}}0]]]
+  // ROWS-NEXT: 10: tensor<2xf32> = [0.6, -0.6]
+  // ROWS-NEXT: 11: tensor<2xf32> = [1, 1]
+  %9, %10, %11 = graph.group_norm_grad %c, %scales, %7, %8, %dc {epsilon = 5.0 : f64, axis = 1 : i64, groups = 2 : i64} : (tensor<1x2x4xf32>, tensor<2xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2x4xf32>) -> (tensor<1x2x4xf32>, tensor<2xf32>, tensor<2xf32>)
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11 : tensor<1x4xf32>, tensor<1x1xf32>, tensor<1x1xf32>, tensor<1x4xf32>, tensor<f32>, tensor<f32>, tensor<1x2x4xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x2x4xf32>, tensor<2xf32>, tensor<2xf32>
 }

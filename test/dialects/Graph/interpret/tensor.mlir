@@ -1,4 +1,5 @@
 // RUN: mpc-interpret %s | FileCheck %s
+// RUN: mpc-interpret %s --entry=more | FileCheck %s --check-prefix=MORE
 // This file has data movement and reductions.
 
 func.func @main() -> (tensor<3x2xi64>, tensor<3x2xf32>, tensor<2x2x3xf32>, tensor<2x4xf32>, tensor<2x2xf32>, tensor<4x6xf32>, tensor<1x1xf32>, tensor<2x2xf32>, tensor<2x3xf32>,
@@ -43,4 +44,16 @@ func.func @main() -> (tensor<3x2xi64>, tensor<3x2xf32>, tensor<2x2x3xf32>, tenso
   // CHECK: 15: tensor<i1> = 1
   %15 = graph.reduce_any %flags {axes = array<i64: 0>, keepdims = false} : (tensor<2xi1>) -> tensor<i1>
   return %0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15 : tensor<3x2xi64>, tensor<3x2xf32>, tensor<2x2x3xf32>, tensor<2x4xf32>, tensor<2x2xf32>, tensor<4x6xf32>, tensor<1x1xf32>, tensor<2x2xf32>, tensor<2x3xf32>, tensor<3xf32>, tensor<2x1xf32>, tensor<f32>, tensor<2xf32>, tensor<2xi64>, tensor<3xi64>, tensor<i1>
+}
+
+func.func @more() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+  %x = graph.constant dense<[[3.0, -4.0], [0.0, 0.0]]> : tensor<2x2xf32>
+  // MORE: 0: tensor<2xf32> = [5, 0]
+  %0 = graph.reduce_l2 %x {axes = array<i64: 1>, keepdims = false} : (tensor<2x2xf32>) -> tensor<2xf32>
+  // MORE-NEXT: 1: tensor<2xf32> = [-4, 0]
+  %1 = graph.reduce_min %x {axes = array<i64: 1>, keepdims = false} : (tensor<2x2xf32>) -> tensor<2xf32>
+  // A barrier gives the first operand.
+  // MORE-NEXT: 2: tensor<2xf32> = [-4, 0]
+  %2 = graph.barrier %1 after(%0 : tensor<2xf32>) {number = 1 : i64} : tensor<2xf32>
+  return %0, %1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
 }
