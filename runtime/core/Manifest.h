@@ -133,7 +133,8 @@ struct Launch {
   std::vector<int64_t> args;     // arena offsets
   std::vector<int64_t> argBytes; // GPUs: the bytes that the kernel may touch behind each arg
   std::vector<int64_t> writes;   // GPUs: positions of the args that are written
-  // What the launch does, for reports; empty and 0 if the manifest does not say. `flops`: two for each multiply-add.
+  // These describe the launch in reports; they are empty or 0 if the manifest does not say. `flops`: two for each
+  // multiply-add.
   std::string kind;
   int64_t readBytes = 0, writtenBytes = 0;
   double flops = 0;

@@ -9,7 +9,7 @@ namespace mpc::kernel {
 /// The work of one launch, from the plan alone. Whatever it reads or writes counts once, as if caches held it from then
 /// on: no launch moves less.
 struct LaunchCost {
-  /// What the launch is, for sums over launches of one kind: the form of a loop dispatch ("pointwise", "row"), the op
+  /// Names the launch, for sums over launches of one kind: the form of a loop dispatch ("pointwise", "row"), the op
   /// of a contraction ("conv", "matmul"), "sums" for a kernel that adds up what a contraction's blocks have left in its
   /// scratch, or "behind a call" for the loops behind a library's call.
   std::string kind;

@@ -13,7 +13,7 @@ struct GpuPart {
   int clockMHz;  ///< boost
   int globalGBs; ///< bandwidth of memory, 10^9 bytes a second
 
-  /// How many times faster than the part of GpuArch's numbers this one computes.
+  /// Returns how many times faster this part computes than that of GpuArch's numbers.
   double speedup(const GpuArch &of) const {
     return double(multiprocessors) * clockMHz / (double(of.multiprocessors) * of.clockMHz);
   }
