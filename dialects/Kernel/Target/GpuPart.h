@@ -2,6 +2,7 @@
 #ifndef MPC_KERNEL_TARGET_GPUPART_H
 #define MPC_KERNEL_TARGET_GPUPART_H
 #include "dialects/Kernel/Target/GpuArch.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace mpc {
 
