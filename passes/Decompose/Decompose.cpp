@@ -45,7 +45,7 @@ struct DecomposeL2 : OpRewritePattern<ReduceL2Op> {
   }
 };
 
-/// x^2, x^3 and x^4 are products, for which pow takes ten times as long. torch.pow does the same. An intermediate
+/// x^2, x^3 and x^4 are products, which take less time than pow. An intermediate
 /// product overflows or underflows only where the power does.
 struct DecomposePower : OpRewritePattern<PowOp> {
   using OpRewritePattern::OpRewritePattern;

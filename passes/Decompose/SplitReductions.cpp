@@ -62,16 +62,17 @@ static bool isWideningCast(Operation *op) {
 
 /// Returns whether fusion will store an elementwise value whether or not it is reshaped: others use it too, and either
 /// one of them reads it from memory, or computing it for each of them costs more than reading it does
-/// (passes/Fusion/Roots.cpp has the same limits). Casts to a wider type are computed by whoever reads their operand.
+/// (an estimate of what passes/Fusion/Roots.cpp decides). Casts to a wider type are computed by whoever reads their
+/// operand.
 static bool isStoredAnyway(Operation *op) {
   if (isWideningCast(op))
     return false;
-  SmallVector<Operation *> users;
+  llvm::SmallSetVector<Operation *, 4> users; // a square uses its operand twice, and is one user
   for (Operation *user : op->getUsers())
     if (isWideningCast(user))
-      llvm::append_range(users, user->getUsers());
+      users.insert_range(user->getUsers());
     else
-      users.push_back(user);
+      users.insert(user);
   auto computesIt = [](Operation *user) {
     std::optional<LoopKind> kind = loopKindOf(user);
     return kind == LoopKind::Elementwise || kind == LoopKind::Reduction || kind == LoopKind::Broadcast;

@@ -7,7 +7,7 @@
 namespace mpc::kernel {
 
 /// The work of one launch, from the plan alone. Whatever it reads or writes counts once, as if caches held it from then
-/// on: no launch moves less.
+/// on. Windows with strides, and gathers with equal indices, may read less.
 struct LaunchCost {
   /// Names the launch, for sums over launches of one kind: the form of a loop dispatch ("pointwise", "row"), the op
   /// of a contraction ("conv", "matmul"), "sums" for a kernel that adds up what a contraction's blocks have left in its

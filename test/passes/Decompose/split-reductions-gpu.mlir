@@ -63,3 +63,18 @@ func.func @stored(%a: tensor<131072x64xf32>, %b: tensor<131072x64xf32>, %c: tens
   %t = graph.reduce_sum %w {axes = array<i64: 0>, keepdims = false} : (tensor<131072x64xf32>) -> tensor<64xf32>
   return %s, %t, %w : tensor<64xf32>, tensor<64xf32>, tensor<131072x64xf32>
 }
+
+// Only the square reads %v, so %v is computed in the loops of the sum.
+// CHECK-LABEL: func.func @square
+// CHECK: graph.reshape %arg0
+// CHECK: graph.add
+// CHECK: graph.add
+// CHECK: graph.mul
+// CHECK: graph.reduce_sum
+func.func @square(%a: tensor<131072x64xf32>, %b: tensor<131072x64xf32>, %c: tensor<131072x64xf32>) -> tensor<64xf32> {
+  %u = graph.add %a, %b : (tensor<131072x64xf32>, tensor<131072x64xf32>) -> tensor<131072x64xf32>
+  %v = graph.add %u, %c : (tensor<131072x64xf32>, tensor<131072x64xf32>) -> tensor<131072x64xf32>
+  %w = graph.mul %v, %v : (tensor<131072x64xf32>, tensor<131072x64xf32>) -> tensor<131072x64xf32>
+  %s = graph.reduce_sum %w {axes = array<i64: 0>, keepdims = false} : (tensor<131072x64xf32>) -> tensor<64xf32>
+  return %s : tensor<64xf32>
+}
