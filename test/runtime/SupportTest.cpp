@@ -15,12 +15,15 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace mpc::rt;
 using namespace mpc::rt::test;
@@ -285,7 +288,12 @@ static double cpuMilliseconds(const std::function<void()> &work) {
 TEST(Threads, SleepWhileTheyWait) {
   if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT"))
     GTEST_SKIP() << "the user's policy";
-  constexpr int kTimes = 100;
+  constexpr int kTimes = 50;
+  // A thread that spins as long as libgomp does by default takes some 5 of the 10 milliseconds of a wait. A kernel that
+  // counts CPU time by its ticks, or a host that takes the CPU away in between, sometimes adds milliseconds to a thread
+  // that slept; so the least of several measurements counts.
+  constexpr double kLimit = 0.5 * kTimes;
+  constexpr int kAttempts = 10;
   // Under ThreadSanitizer the variable is set for all tests and must stay set.
   const char *value = std::getenv("MPC_NO_LIBGOMP");
   const std::optional<std::string> before = value ? std::optional<std::string>(value) : std::nullopt;
@@ -294,25 +302,28 @@ TEST(Threads, SleepWhileTheyWait) {
       setenv("MPC_NO_LIBGOMP", "1", 1);
     Threads threads(2);
     before ? setenv("MPC_NO_LIBGOMP", before->c_str(), 1) : unsetenv("MPC_NO_LIBGOMP");
-    auto each = [&](void (*body)(void *, int64_t, int64_t)) { threads.parallelFor(body, nullptr, 2, 1); };
-    // Here the workers have nothing to do between two launches.
-    double idle = cpuMilliseconds([&] {
-      for (int i = 0; i < kTimes; ++i) {
-        each([](void *, int64_t, int64_t) {});
-        usleep(10000);
-      }
-    });
-    // Here one thread waits for the other, in both directions.
-    auto unequal = [&](void (*body)(void *, int64_t, int64_t)) {
-      return cpuMilliseconds([&] {
-        for (int i = 0; i < kTimes; ++i)
-          each(body);
-      });
+    auto launch = [&](void (*body)(void *, int64_t, int64_t)) { threads.parallelFor(body, nullptr, 2, 1); };
+    using Wait = std::function<void()>;
+    const std::pair<const char *, Wait> waits[] = {
+        {"the workers, for the next launch",
+         [&] {
+           launch([](void *, int64_t, int64_t) {});
+           usleep(10000);
+         }},
+        {"a worker, for the thread that launched",
+         [&] { launch([](void *, int64_t begin, int64_t) { usleep(begin == 0 ? 10000 : 0); }); }},
+        {"the thread that launched, for a worker",
+         [&] { launch([](void *, int64_t begin, int64_t) { usleep(begin == 0 ? 0 : 10000); }); }},
     };
-    double first = unequal([](void *, int64_t begin, int64_t) { usleep(begin == 0 ? 10000 : 0); });
-    double second = unequal([](void *, int64_t begin, int64_t) { usleep(begin == 0 ? 0 : 10000); });
-    for (double spent : {idle, first, second})
-      EXPECT_LT(spent, 0.5 * kTimes) << threads.backend(); // half a millisecond for each wait of 10
+    for (const auto &[who, wait] : waits) {
+      double least = std::numeric_limits<double>::infinity();
+      for (int attempt = 0; attempt < kAttempts && least >= kLimit; ++attempt)
+        least = std::min(least, cpuMilliseconds([&wait = wait] {
+                           for (int i = 0; i < kTimes; ++i)
+                             wait();
+                         }));
+      EXPECT_LT(least, kLimit) << threads.backend() << ": " << who;
+    }
   }
 }
 

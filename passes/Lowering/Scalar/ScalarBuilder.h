@@ -27,9 +27,8 @@ enum class Integers {
   /// Numbers of the program, and what emitters of elements compute of positions: sums and products wrap around, a
   /// division has signs unless it is told otherwise, and constants do not fold.
   Elements,
-  /// Indices and offsets: no operation overflows (the ops carry nsw), every division is unsigned because what is
-  /// divided
-  /// is not negative, and constants fold.
+  /// Indices and offsets: no operation overflows (the ops carry nsw), every division is unsigned because
+  /// what is divided is not negative, and constants fold.
   Positions,
 };
 

@@ -1,4 +1,4 @@
-// What dispatches read, and what their launches move and multiply.
+// These tests count what dispatches read, and what their launches move and multiply.
 #include "dialects/Kernel/Analysis/LaunchCosts.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -69,7 +69,8 @@ TEST(LaunchCosts, SlicesAndGathersReadWhatTheyReturn) {
     }
     return %r : tensor<2x8xf32>
   })");
-  // Of the indices no more elements can be read than there are.
+  // There are 2 indices, so no more than 2 of them can be read; they name 2 rows of 8 elements, and two slices of x
+  // read 32.
   EXPECT_EQ(kernel::elementsRead(p.dispatch), (Counts{32, 16, 2}));
 }
 
