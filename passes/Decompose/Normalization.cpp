@@ -1,10 +1,14 @@
 //===- Normalization.cpp - batch, layer and group normalisation -----------------===//
 //
-// Statistics take two passes: the mean first, then the squares of the deviations and also the deviations' own
-// mean. The latter corrects the former, because the mean of many fp32 numbers is wrong by a few units in its
-// last place (Chan, Golub and LeVeque 1983, equation 1.7). Without the correction every y of a channel would
-// be wrong by the same amount, which the gradient of a bias sums up. Per-channel factors are computed once,
-// on [C].
+// A batch norm reads its channels once: it sums the deviations d = x - k from a number k near the mean, and their
+// squares, so that mean = k + E[d] and variance = E[d^2] - E[d]^2 (Chan, Golub and LeVeque 1983, shifted data). The
+// relative error of that variance grows as 1 + (k - mean)^2/variance does, so k is taken from the channel itself. Layer
+// and group norms have their rows in registers or in the cache, and take two passes: the mean first, then the
+// deviations and their squares.
+//
+// Either way E[d] corrects the first number, because the mean of many fp32 numbers is wrong by a few units in its last
+// place. Without the correction every y of a channel would be wrong by the same amount, which the gradient of a bias
+// sums up. Per-channel factors are computed once for each channel.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Decompose/Patterns.h"
@@ -28,18 +32,36 @@ struct Channels {
   /// Reshapes [C] to [1, C, 1, ...], with C at the position of the channels.
   Value spread(Value perChannel) const { return m.reshape(perChannel, shape); }
   Value sum(Value x) const { return m.sum(x, axes); }
-  Value mean(Value x) const { return m.mul(sum(x), 1.0 / double(count)); }
+  /// Returns the mean of each channel in the shape of `spread`.
+  Value mean(Value x) const { return m.mul(m.sum(x, axes, /*keepdims=*/true), 1.0 / double(count)); }
+  /// Returns, in the shape of `spread`, a number of each channel that lies among the others: the median of the elements
+  /// at a quarter, a half and three quarters of every dimension, since one alone may be an outlier.
+  Value typical(Value x) const;
 
   const GraphBuilder &m;
   Shape shape, axes;
   int64_t count = 1;
 };
 
-/// y = deviation*a + bias with a = scale/sqrt(variance + epsilon).
+Value Channels::typical(Value x) const {
+  if (count == 0)
+    return m.splat(RankedTensorType::get(shape, computeType(elementOf(x))), 0);
+  auto at = [&](int64_t quarters) {
+    Shape starts(shape.size(), 0);
+    for (int64_t axis : axes)
+      starts[axis] = shapeOf(x)[axis] * quarters / 4;
+    return m.up(m.slice(x, starts, shape, /*strides=*/Shape(shape.size(), 1)));
+  };
+  Value a = at(1), b = at(2), c = at(3), low = m.min(a, b), high = m.max(a, b);
+  return m.max(low, m.min(high, c));
+}
+
+/// y = deviation*a + bias with a = scale/sqrt(variance + epsilon). Scale and bias are [C], the variance has the shape
+/// of `spread`.
 Value normalize(const GraphBuilder &m, const Channels &channels, Value deviation, Value scale, Value bias,
                 Value variance, double epsilon) {
-  Value a = m.mul(scale, m.rsqrt(m.add(variance, epsilon))), shift = channels.spread(bias);
-  return m.add(m.mul(deviation, channels.spread(a)), shift);
+  Value a = m.mul(channels.spread(scale), m.rsqrt(m.add(variance, epsilon)));
+  return m.add(m.mul(deviation, a), channels.spread(bias));
 }
 
 /// Returns E[d^2] - E[d]^2 for deviations d from approximately the mean, and 0 where rounding makes that negative.
@@ -53,11 +75,15 @@ struct DecomposeBatchNorm : OpRewritePattern<BatchNormOp> {
     Type element = elementOf(op.getX());
     GraphBuilder m(rewriter, op.getLoc());
     Channels channels(m, op.getX(), op.getAxis());
-    Value x = m.up(op.getX()), rough = channels.mean(x), deviation = m.sub(x, channels.spread(rough));
-    Value rest = channels.mean(deviation), variance = varianceOf(m, channels.mean(m.square(deviation)), rest);
-    Value y = normalize(m, channels, m.sub(deviation, channels.spread(rest)), op.getScale(), op.getBias(), variance,
+    Value x = m.up(op.getX()), near = channels.typical(op.getX()), shifted = m.sub(x, near);
+    Value offset = channels.mean(shifted), variance = varianceOf(m, channels.mean(m.square(shifted)), offset);
+    // The mean as a sum of two numbers: the second is what the first lacks by rounding.
+    Value mean = m.add(near, offset), rest = m.add(m.sub(near, mean), offset);
+    Value y = normalize(m, channels, m.sub(m.sub(x, mean), rest), op.getScale(), op.getBias(), variance,
                         op.getEpsilon().convertToDouble());
-    rewriter.replaceOp(op, {m.cast(y, element), m.add(rough, rest), variance});
+    auto perChannel = [&](Value v, Value like) { return m.reshape(v, shapeOf(like)); };
+    rewriter.replaceOp(op,
+                       {m.cast(y, element), perChannel(mean, op.getMean()), perChannel(variance, op.getVariance())});
     return success();
   }
 };
@@ -69,8 +95,9 @@ struct DecomposeBatchNormInference : OpRewritePattern<BatchNormInferenceOp> {
     GraphBuilder m(rewriter, op.getLoc());
     Channels channels(m, op.getX(), op.getAxis());
     Value mean = channels.spread(op.getMean()), deviation = m.sub(m.up(op.getX()), mean);
-    Value y = normalize(m, channels, deviation, op.getScale(), op.getBias(), op.getVariance(),
-                        op.getEpsilon().convertToDouble());
+    Value variance = channels.spread(op.getVariance());
+    Value y =
+        normalize(m, channels, deviation, op.getScale(), op.getBias(), variance, op.getEpsilon().convertToDouble());
     rewriter.replaceOp(op, m.cast(y, element));
     return success();
   }

@@ -8,6 +8,7 @@
 // choice. A GPU's blocks share the work in the same way, but there are many more of them.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Storage.h"
 #include "passes/Decompose/Patterns.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -45,14 +46,24 @@ namespace {
 struct Split {
   int64_t begin, end, outer, inner, rank;
 
-  Shape apply(ArrayRef<int64_t> shape) const {
-    Shape result(shape.take_front(begin));
-    result.append({outer, inner});
-    llvm::append_range(result, shape.drop_front(end));
+  Shape apply(ArrayRef<int64_t> shape) const { return replaced(shape, outer, inner); }
+  /// Returns one number for each dimension, with `first` and `second` in place of those that are split.
+  Shape replaced(ArrayRef<int64_t> numbers, int64_t first, int64_t second) const {
+    Shape result(numbers.take_front(begin));
+    result.append({first, second});
+    llvm::append_range(result, numbers.drop_front(end));
     return result;
   }
 };
 } // namespace
+
+/// Makes an elementwise op like `op`, of another shape.
+static Value recreate(Operation *op, ArrayRef<Value> operands, ArrayRef<int64_t> shape, OpBuilder &b) {
+  OperationState state(op->getLoc(), op->getName(), operands, graph::typeOf(op->getResult(0)).clone(shape),
+                       op->getAttrs());
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  return b.create(state)->getResult(0);
+}
 
 static bool isWideningCast(Operation *op) {
   auto cast = dyn_cast<graph::CastOp>(op);
@@ -75,7 +86,8 @@ static bool isStoredAnyway(Operation *op) {
       users.insert(user);
   auto computesIt = [](Operation *user) {
     std::optional<LoopKind> kind = loopKindOf(user);
-    return kind == LoopKind::Elementwise || kind == LoopKind::Reduction || kind == LoopKind::Broadcast;
+    return kind == LoopKind::Elementwise || kind == LoopKind::Reduction || kind == LoopKind::Broadcast ||
+           graph::isSample(user);
   };
   if (!llvm::all_of(users, computesIt))
     return true;
@@ -88,13 +100,56 @@ static bool isStoredAnyway(Operation *op) {
   for (size_t i = 0; i < ops.size() && ops.size() <= mostOps && loads.size() <= mostLoads; ++i)
     for (Value operand : ops[i]->getOperands()) {
       Operation *producer = operand.getDefiningOp();
+      if (graph::shapeOf(operand) != graph::shapeOf(op->getResult(0)))
+        continue; // it is stored, or costs next to nothing
       if (producer && isOfKind(producer, LoopKind::Elementwise))
         ops.insert(producer);
-      else if (graph::shapeOf(operand) == graph::shapeOf(op->getResult(0)) &&
-               !(producer && isOfKind(producer, LoopKind::Generator)))
+      else if (!(producer && isOfKind(producer, LoopKind::Generator)))
         loads.insert(operand);
     }
   return ops.size() > mostOps || loads.size() > mostLoads;
+}
+
+static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, OpBuilder &b, IRMapping &known,
+                          int depth);
+
+/// Rebuilds arithmetic on samples of a tensor that is split, where each sample has one element along the dimensions
+/// that are split; returns null for other values. (A view would need the sample in memory.)
+static Value sampleInSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, OpBuilder &b, IRMapping &known,
+                                int depth) {
+  if (Value done = known.lookupOrNull(v))
+    return done;
+  Operation *op = v.getDefiningOp();
+  if (!op || depth == 0 || int64_t(whole.size()) != graph::typeOf(v).getRank() || graph::shapeOf(v) == whole)
+    return {};
+  Value rebuilt;
+  if (auto slice = dyn_cast<graph::SliceOp>(op);
+      slice && graph::isSample(op) && graph::shapeOf(slice.getX()) == whole) {
+    int64_t position = 0; // of the sample, in the run of dimensions that is split
+    for (int64_t d = split.begin; d < split.end; ++d) {
+      if (slice.getSizes()[d] != 1)
+        return {};
+      position = position * whole[d] + slice.getStarts()[d];
+    }
+    Value x = inSplitShape(slice.getX(), whole, split, b, known, depth - 1);
+    if (!x)
+      return {};
+    rebuilt = graph::SliceOp::create(b, v.getLoc(), x,
+                                     split.replaced(slice.getStarts(), position / split.inner, position % split.inner),
+                                     split.replaced(slice.getSizes(), 1, 1), split.replaced(slice.getStrides(), 1, 1));
+  } else if (isOfKind(op, LoopKind::Elementwise) && !drawsNumbers(op) && op->getNumResults() == 1) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      operands.push_back(sampleInSplitShape(operand, whole, split, b, known, depth - 1));
+      if (!operands.back())
+        return {};
+    }
+    rebuilt = recreate(op, operands, graph::typeOf(operands.front()).getShape(), b);
+  } else {
+    return {};
+  }
+  known.map(v, rebuilt);
+  return rebuilt;
 }
 
 /// v, which broadcasts to the shape that was split, in the split shape; null where that would need data
@@ -105,6 +160,8 @@ static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, 
   if (Value done = known.lookupOrNull(v))
     return done;
   ArrayRef<int64_t> shape = graph::shapeOf(v);
+  if (Value sample = sampleInSplitShape(v, whole, split, b, known, depth))
+    return sample;
   int64_t missing = split.rank - int64_t(shape.size());
   if (shape != whole) {
     // The operand is broadcast and constant along the split dimensions.
@@ -134,9 +191,7 @@ static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, 
         operands.push_back(rebuilt);
       else
         return {};
-    OperationState state(op->getLoc(), op->getName(), operands, graph::typeOf(v).clone(result), op->getAttrs());
-    state.propertiesAttr = op->getPropertiesAsAttribute();
-    Value rebuilt = b.create(state)->getResult(0);
+    Value rebuilt = recreate(op, operands, result, b);
     known.map(v, rebuilt);
     return rebuilt;
   }
@@ -190,20 +245,27 @@ bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
       outer = d;
   if (!whole && outer == 1)
     return false;
+  // Whole dimensions may make pieces that are too small: far below what is worth a block.
+  bool large = 2 * (total / slices / pieces) >= sizes.leastPiece;
 
   b.setInsertionPoint(op);
   graph::GraphBuilder m(b, op->getLoc());
   Type element = graph::elementOf(x);
-  Value partial = x;
-  if (!whole) {
+  Value partial;
+  Split split{begin, end, outer, run / outer, rank};
+  if (outer > 1 && !(whole && large)) {
     IRMapping known;
-    Split split{begin, end, outer, run / outer, rank};
     partial = inSplitShape(x, shape, split, b, known, /*depth=*/8);
-    if (!partial) { // otherwise one tensor is stored, the narrower one where there is a cast
+    if (!partial && !whole) { // otherwise one tensor is stored, the narrower one where there is a cast
       auto cast = x.getDefiningOp<graph::CastOp>();
       Value narrow = cast && graph::isFloat(cast.getX()) ? cast.getX() : x;
       partial = m.cast(m.reshape(narrow, split.apply(shape)), element);
     }
+  }
+  bool reshaped = bool(partial);
+  if (!reshaped) {
+    partial = x;
+  } else {
     Shape others; // the axes after the run are renumbered, since the run has become (outer, inner)
     for (int64_t axis : axes)
       if (axis < begin || axis >= end)
@@ -212,27 +274,31 @@ bool mpc::splitReduction(Operation *op, const SplitSizes &sizes, OpBuilder &b) {
     keep = begin + 1;
     end = begin + 2;
   }
+  bool keepdims = reduction.getKeepdims();
   bool rounds = reduction.getCombiner() == Combiner::Add || reduction.getCombiner() == Combiner::Multiply;
   if (rounds) // partial results are not rounded to the narrow type
     partial = m.up(partial);
   auto reduce = [&](Value v, ArrayRef<int64_t> over) -> Value {
-    if (reduction.isMean())
-      return m.sum(v, over);
-    return reduction.over(b, v, over, /*keepdims=*/false);
+    return reduction.isMean() ? m.sum(v, over, keepdims) : reduction.over(b, v, over, keepdims);
   };
   Shape inner, outerAxes;
   for (int64_t axis : axes)
     if (axis < begin || axis >= end)
       inner.push_back(axis);
-  int64_t before = begin - llvm::count_if(inner, [&](int64_t axis) {
-                     return axis < begin;
-                   }); // the position of the pieces in the partial results
+  // The position of the pieces in the partial results.
+  int64_t before = keepdims ? begin : begin - llvm::count_if(inner, [&](int64_t axis) { return axis < begin; });
   for (int64_t axis = keep; axis < end; ++axis)
     inner.push_back(axis);
   for (int64_t axis = begin; axis < keep; ++axis)
     outerAxes.push_back(before + axis - begin);
   llvm::sort(inner);
-  Value result = reduce(reduce(partial, inner), outerAxes);
+  Value sums = reduce(partial, inner);
+  if (keepdims && reshaped) { // the pieces stand in the dimension where the run began
+    Shape results(graph::shapeOf(op->getResult(0)));
+    results[begin] = outer;
+    sums = m.reshape(sums, results);
+  }
+  Value result = reduce(sums, outerAxes);
   if (reduction.isMean()) {
     double count = double(total) / double(kept);
     result = m.div(result, count);

@@ -3,7 +3,8 @@
 // See Passes.td. The pass walks a block from its end to its start. A batch stands where its last member
 // stood. An earlier dispatch may join it if all readers of its results come after that place, where the
 // readers in batches count as standing where their batches do. So no member reads another, there is no path
-// between two members, and each moves down only as far as it may.
+// between two members, and each moves down only as far as it may. A launch that updates a variable comes after
+// all that read it, since otherwise the variable would have to be copied.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Storage.h"
@@ -41,6 +42,7 @@ namespace {
 struct Batch {
   SmallVector<DispatchOp> members; ///< the last member comes first
   llvm::SmallDenseSet<Value> inputs;
+  llvm::SmallDenseSet<Attribute> reads, updates; ///< variables
   size_t results = 0;
   int64_t position = 0;
 };
@@ -51,7 +53,10 @@ public:
     for (auto [i, op] : llvm::enumerate(block))
       positions[&op] = int64_t(i);
     for (auto assign : block.getOps<train::AssignOp>())
-      writers[assign.getVariableAttr()] = storageOf(assign.getValue()).getDefiningOp();
+      if (Operation *writer = storageOf(assign.getValue()).getDefiningOp()) {
+        writers[assign.getVariableAttr()] = writer;
+        updated[writer].push_back(assign.getVariableAttr());
+      }
     countLive();
   }
   /// Returns the batches that have at least two members.
@@ -59,7 +64,8 @@ public:
 
 private:
   bool mayBeMember(DispatchOp dispatch) const;
-  bool updates(DispatchOp dispatch) const;
+  /// Returns the variables that the dispatch reads and others update.
+  SmallVector<Attribute> readOf(DispatchOp dispatch) const;
   bool mayJoin(const Batch &batch, DispatchOp dispatch) const;
   int64_t lastReader(Value storage) const;
   /// Counts the bytes that are live at each position.
@@ -74,21 +80,26 @@ private:
   int64_t firstReader(DispatchOp dispatch) const;
 
   Block &block;
-  DenseMap<Operation *, int64_t> positions; ///< for a member, the position of its batch
-  DenseMap<Attribute, Operation *> writers; ///< those of variables
+  DenseMap<Operation *, int64_t> positions;                 ///< for a member, the position of its batch
+  DenseMap<Attribute, Operation *> writers;                 ///< those of variables
+  DenseMap<Operation *, SmallVector<Attribute, 1>> updated; ///< the variables that each of the writers updates
   std::vector<int64_t> live;
   int64_t peak = 0;
 };
 
 } // namespace
 
-bool Batcher::updates(DispatchOp dispatch) const {
-  return llvm::any_of(writers, [&](const auto &writer) { return writer.second == dispatch; });
+SmallVector<Attribute> Batcher::readOf(DispatchOp dispatch) const {
+  SmallVector<Attribute> variables;
+  for (Value input : dispatch.getInputs())
+    if (auto read = storageOf(input).getDefiningOp<train::ReadOp>())
+      if (Operation *writer = writers.lookup(read.getVariableAttr()); writer && writer != dispatch)
+        variables.push_back(read.getVariableAttr());
+  return variables;
 }
 
-/// A member is a pointwise or reduction loop that is small, or that updates variables. A dispatch that reads
-/// a variable into which another launch computes stays where it is, since otherwise the variable would have
-/// to be copied. A dispatch whose results are all empty is not launched at all.
+/// A member is a pointwise or reduction loop that is small, or that updates variables. A dispatch whose results are all
+/// empty is not launched at all.
 bool Batcher::mayBeMember(DispatchOp dispatch) const {
   if (dispatch.isContraction() || dispatch.computesNothing())
     return false;
@@ -96,15 +107,11 @@ bool Batcher::mayBeMember(DispatchOp dispatch) const {
   for (Operation &op : dispatch.getBody().front().without_terminator())
     if (!isArithmetic(&op) && !isFree(&op) && !isOfKind(&op, LoopKind::Reduction))
       return false;
-  for (Value input : dispatch.getInputs()) {
+  for (Value input : dispatch.getInputs())
     bytes += bytesOf(input.getType());
-    if (auto read = storageOf(input).getDefiningOp<train::ReadOp>())
-      if (Operation *writer = writers.lookup(read.getVariableAttr()); writer && writer != dispatch)
-        return false;
-  }
   for (Type type : dispatch.getResultTypes())
     bytes += bytesOf(type);
-  return bytes <= mostBytes || updates(dispatch);
+  return bytes <= mostBytes || updated.contains(dispatch);
 }
 
 int64_t Batcher::firstReader(DispatchOp dispatch) const {
@@ -188,6 +195,12 @@ void Batcher::comeLater(DispatchOp dispatch, int64_t later) {
 bool Batcher::mayJoin(const Batch &batch, DispatchOp dispatch) const {
   if (batch.position >= firstReader(dispatch) || batch.members.size() == mostMembers)
     return false;
+  auto comesTooLate = [&](Attribute variable) {
+    return batch.updates.contains(variable) || positions.lookup(writers.lookup(variable)) <= batch.position;
+  };
+  auto isRead = [&](Attribute variable) { return batch.reads.contains(variable); };
+  if (llvm::any_of(readOf(dispatch), comesTooLate) || llvm::any_of(updated.lookup(dispatch), isRead))
+    return false;
   size_t buffers = batch.inputs.size() + batch.results + dispatch.getNumResults();
   for (Value input : dispatch.getInputs())
     buffers += !batch.inputs.contains(input);
@@ -210,6 +223,8 @@ std::vector<Batch> Batcher::run() {
     comeLater(dispatch, batch->position);
     batch->members.push_back(dispatch);
     batch->inputs.insert_range(dispatch.getInputs());
+    batch->reads.insert_range(readOf(dispatch));
+    batch->updates.insert_range(updated.lookup(dispatch));
     batch->results += dispatch.getNumResults();
   }
   llvm::erase_if(batches, [](const Batch &batch) { return batch.members.size() == 1; });

@@ -80,6 +80,8 @@ void Grouping::formGroups() {
       group->rank = std::max(group->rank, producer->rank + 1);
     }
     owned.push_back(std::move(group));
+    if (groupOf[&op]->form == kernel::Form::Reduction)
+      mergeSibling(&op);
     mergeProducers(&op);
   }
   mergeSiblings();

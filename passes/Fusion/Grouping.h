@@ -17,7 +17,8 @@ namespace mpc::fusion {
 /// Returns whether no dispatch computes the op: views, scans, constants with data, and ops that are no part of a loop
 /// nest (reads, assignments).
 bool isOutside(mlir::Operation *op);
-/// Returns whether the op costs nothing to repeat: splat constants, indices, widening casts, broadcasts.
+/// Returns whether the op costs nothing to repeat: splat constants, indices, widening casts, broadcasts,
+/// samples.
 bool isFree(mlir::Operation *op);
 /// Returns whether the op is elementwise and not free.
 bool isArithmetic(mlir::Operation *op);
@@ -60,12 +61,15 @@ public:
 private:
   // Roots.cpp
   bool canInline(mlir::Operation *producer, mlir::Operation *user) const;
+  bool readsSamplesOnly(mlir::Operation *op) const;
   void chooseRoots();
   void fuseEpilogue(mlir::Operation *contraction);
 
   // Joins.cpp
   bool shouldJoin(const Group &producer, const Group &group, mlir::Operation *root);
   void mergeProducers(mlir::Operation *root);
+  bool mayShareReads(Group *a, Group *b);
+  void mergeSibling(mlir::Operation *reduction);
   void mergeSiblings();
 
   // Grouping.cpp
@@ -94,8 +98,12 @@ private:
   llvm::DenseSet<mlir::Operation *> absorbed; ///< the ops that follow a contraction in its launch
   llvm::DenseMap<mlir::Operation *, int64_t> positions;
   llvm::DenseSet<mlir::Operation *> inlined;
+  llvm::DenseSet<mlir::Operation *> samples; ///< the inlined ops that read nothing but samples of tensors
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Cone>> cones;
   llvm::DenseMap<mlir::Operation *, Group *> groupOf;
+  /// The reductions so far that read all of a value, by the op that stores it; values of one launch of reductions have
+  /// the first of its roots as their key.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 2>> reductionsOf;
   std::vector<std::unique_ptr<Group>> owned, ordered;
 };
 

@@ -34,16 +34,18 @@ static bool isTransposedCopy(Operation *op) { return transposesMatrices(op) && i
 /// Whether the group has one loop nest over the elements of its roots.
 static bool isPointwise(const Group &group) { return group.form == kernel::Form::Pointwise && !group.alone; }
 
-/// Whether `root`, alone in its group, can be computed in the launch of the group `producer`, whose values it reads.
+/// Whether `group`, of which `root` is the latest root, can be computed in the launch of the group `producer`, whose
+/// values `root` reads.
 bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *root) {
   if (gpu && isPointwise(producer) && isTransposedCopy(root))
     return producer.roots.contains(root->getOperand(0).getDefiningOp());
   if (producer.alone || group.alone)
     return false;
   // A value that is read at other elements than those where it is computed must be stored in between.
-  for (Value v : coneOf(root).moved)
-    if (Operation *stored = storedBy(v); stored && producer.roots.contains(stored))
-      return false;
+  for (Operation *reader : group.roots)
+    for (Value v : coneOf(reader).moved)
+      if (Operation *stored = storedBy(v); stored && producer.roots.contains(stored))
+        return false;
   bool rowwise = producer.form == kernel::Form::Row ||
                  (producer.form == kernel::Form::Reduction && isRowwise(producer) && keepsAllDims(producer));
   if (isPointwise(group)) {
@@ -85,6 +87,35 @@ void Grouping::mergeProducers(Operation *root) {
   }
 }
 
+/// Returns whether two groups of one form, with the same loops, may be one launch.
+bool Grouping::mayShareReads(Group *a, Group *b) {
+  if (a == b || a->roots.empty() || b->roots.empty() || a->form != b->form || a->shape != b->shape ||
+      a->axes != b->axes || a->alone || b->alone || a->roots.size() + b->roots.size() > 8 || !canMerge(a, b))
+    return false;
+  // A reduction that needs the other's result must wait for it.
+  return a->form != kernel::Form::Reduction || (!producersOf(a).contains(b) && !producersOf(b).contains(a));
+}
+
+/// Merges a reduction with an earlier one that reads the same tensor, or another result of the same reductions (the
+/// second stages of split sums), before arithmetic that needs the results of both joins one of them.
+void Grouping::mergeSibling(Operation *reduction) {
+  Group *group = groupOf[reduction];
+  for (Value v : inputsOf(reduction)) {
+    if (shapeOf(v) != ArrayRef<int64_t>(group->shape))
+      continue;
+    Value key = storageOf(v);
+    if (Group *producer = groupOf.lookup(key.getDefiningOp()); producer && producer->form == kernel::Form::Reduction)
+      key = producer->roots.front()->getResult(0);
+    SmallVector<Operation *, 2> &others = reductionsOf[key];
+    for (Operation *other : others)
+      if (Group *earlier = groupOf[other]; mayShareReads(earlier, group)) {
+        merge(earlier, group);
+        group = earlier;
+      }
+    others.push_back(reduction);
+  }
+}
+
 /// Merges roots of one shape that read the same tensors, so that they share the loads (the moments of Adam;
 /// the two sums of a batch norm's gradient).
 void Grouping::mergeSiblings() {
@@ -103,15 +134,7 @@ void Grouping::mergeSiblings() {
     for (size_t i = 0; i < sharing.size(); ++i)
       for (size_t j = i + 1; j < sharing.size(); ++j) {
         Group *a = sharing[i], *b = sharing[j];
-        if (a == b || a->roots.empty() || b->roots.empty() || a->form != b->form || a->shape != b->shape ||
-            a->axes != b->axes)
-          continue;
-        bool reduces = a->form == kernel::Form::Reduction;
-        if (a->alone || b->alone || (!reduces && !isPointwise(*a)) || a->roots.size() + b->roots.size() > 8 ||
-            !canMerge(a, b))
-          continue;
-        // A reduction that needs the other's result must wait for it.
-        if (reduces && (producersOf(a).contains(b) || producersOf(b).contains(a)))
+        if ((a->form != kernel::Form::Reduction && !isPointwise(*a)) || !mayShareReads(a, b))
           continue;
         merge(a, b);
         std::replace(sharing.begin(), sharing.end(), b, a);

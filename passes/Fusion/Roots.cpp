@@ -34,7 +34,8 @@ bool fusion::isFree(Operation *op) {
   if (isOutside(op))
     return false;
   auto cast = dyn_cast<CastOp>(op);
-  return isOfKind(op, LoopKind::Generator) || isOfKind(op, LoopKind::Broadcast) || (cast && isWideningCast(cast));
+  return isOfKind(op, LoopKind::Generator) || isOfKind(op, LoopKind::Broadcast) || (cast && isWideningCast(cast)) ||
+         isSample(op);
 }
 
 bool fusion::isArithmetic(Operation *op) { return isOfKind(op, LoopKind::Elementwise) && !isFree(op); }
@@ -50,12 +51,25 @@ bool Grouping::canInline(Operation *producer, Operation *user) const {
     return none(pad.getInterior()) &&
            3 * typeOf(pad.getY()).getNumElements() <= 4 * typeOf(pad.getX()).getNumElements();
   }
+  if (isSample(user)) // it computes few of the elements again
+    return true;
   // The loops of a transpose compute the elements in tiles, on GPUs too.
   if (isOfKind(user, LoopKind::Permutation))
     return isArithmetic(producer) || isFree(producer);
   if (isOfKind(user, LoopKind::Elementwise))
     return resultShape(producer) == resultShape(user) || isFree(producer);
   return isOfKind(user, LoopKind::Broadcast) && isFree(producer);
+}
+
+/// Returns whether the op is a sample, or arithmetic on inlined samples and constants alone. Wherever it is computed,
+/// it costs a few loads, which code generation moves out of the loops.
+bool Grouping::readsSamplesOnly(Operation *op) const {
+  if (isSample(op))
+    return true;
+  auto isConstant = [&](Value v) { return v.getDefiningOp() && isOfKind(v.getDefiningOp(), LoopKind::Generator); };
+  auto ofSamples = [&](Value v) { return v.getDefiningOp() && samples.contains(v.getDefiningOp()); };
+  return isOfKind(op, LoopKind::Elementwise) && llvm::any_of(op->getOperands(), ofSamples) &&
+         llvm::all_of(op->getOperands(), [&](Value v) { return ofSamples(v) || isConstant(v); });
 }
 
 void Grouping::chooseRoots() {
@@ -83,19 +97,25 @@ void Grouping::chooseRoots() {
         cost.loads.insert(v);
       }
     }
+    bool fromSamples = readsSamplesOnly(&op);
     bool usersInline = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
       bool transposes = isOfKind(user, LoopKind::Permutation);
-      return canInline(&op, user) && !(transposes && (cost.draws || cost.loads.size() > kMostTransposed));
+      bool repeats = fromSamples && isOfKind(user, LoopKind::Elementwise);
+      return (repeats || canInline(&op, user)) && !(transposes && (cost.draws || cost.loads.size() > kMostTransposed));
     });
     llvm::SmallPtrSet<Operation *, 4> users(llvm::from_range, op.getUsers());
     // A free cast is repeated by each of its users, and so is a movement op that only the cast reads.
     if (moves && users.size() == 1 && isFree(*users.begin()))
       users = llvm::SmallPtrSet<Operation *, 4>(llvm::from_range, (*users.begin())->getUsers());
-    bool cheapToRepeat = free || (!moves && cost.loads.size() <= 2 && cost.ops <= 6);
+    bool cheapToRepeat = free || fromSamples || (!moves && cost.loads.size() <= 2 && cost.ops <= 6);
     // A random number costs ten rounds of multiplications, so it is drawn only once.
     cheapToRepeat &= !drawsNumbers(&op);
     if (usersInline && cost.ops < kLargestChain && (users.size() == 1 || cheapToRepeat))
       inlined.insert(&op);
+    if (fromSamples && inlined.contains(&op)) {
+      samples.insert(&op);
+      cost.ops = 1;
+    }
     costs[&op] = std::move(cost);
   }
   for (Operation &op : block)

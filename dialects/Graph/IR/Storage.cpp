@@ -17,6 +17,11 @@ bool mpc::graph::sameCells(Type a, Type b) {
 
 bool mpc::graph::isView(Operation *op) { return op && op->hasTrait<StorageView>(); }
 
+bool mpc::graph::isSample(Operation *op) {
+  auto slice = dyn_cast_or_null<SliceOp>(op);
+  return slice && 8 * slice.getY().getType().getNumElements() <= slice.getX().getType().getNumElements();
+}
+
 bool mpc::graph::isPermanent(Value v) {
   Operation *op = v.getDefiningOp();
   return op && op->hasTrait<PermanentStorage>();

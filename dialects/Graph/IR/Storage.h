@@ -24,6 +24,9 @@ mlir::Value storageOf(mlir::Value v);
 
 /// Returns whether the op is a view of its first operand.
 bool isView(mlir::Operation *op);
+/// Returns whether the op is a sample of its operand: a slice of at most an eighth of the elements. Where the operand
+/// is in memory, whoever reads the sample may as well read those elements there, so the sample need not be stored.
+bool isSample(mlir::Operation *op);
 /// Returns whether v lies in memory all the time, as constants and the values of variables do
 /// (PermanentStorage). v is no view.
 bool isPermanent(mlir::Value v);

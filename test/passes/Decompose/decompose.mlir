@@ -13,13 +13,19 @@ func.func @softmax(%x: tensor<8x10xf16>) -> tensor<8x10xf16> {
   return %y : tensor<8x10xf16>
 }
 
-// Statistics take two passes and are computed in fp32.
+// Statistics take one pass and are computed in fp32: sums of the deviations from the median of three elements, and of
+// their squares.
 // CHECK-LABEL: func.func @batch_norm
-// CHECK: graph.reduce_sum {{.*}}axes = array<i64: 0, 2, 3>
-// CHECK: %[[D:.*]] = graph.sub
-// CHECK: graph.mul %[[D]], %[[D]]
-// CHECK: graph.reduce_sum {{.*}}axes = array<i64: 0, 2, 3>
-// CHECK: graph.rsqrt {{.*}} : tensor<3xf32>
+// CHECK-DAG: %[[X:.*]] = graph.cast %arg0 : tensor<2x3x4x4xf16> to tensor<2x3x4x4xf32>
+// CHECK-DAG: graph.slice %arg0 {sizes = array<i64: 1, 3, 1, 1>, starts = array<i64: 0, 0, 1, 1>
+// CHECK-DAG: graph.slice %arg0 {sizes = array<i64: 1, 3, 1, 1>, starts = array<i64: 1, 0, 2, 2>
+// CHECK-DAG: graph.slice %arg0 {sizes = array<i64: 1, 3, 1, 1>, starts = array<i64: 1, 0, 3, 3>
+// CHECK: %[[D:.*]] = graph.sub %[[X]], {{.*}} : (tensor<2x3x4x4xf32>, tensor<1x3x1x1xf32>)
+// CHECK: graph.reduce_sum %[[D]] {axes = array<i64: 0, 2, 3>, keepdims = true}
+// CHECK: %[[Q:.*]] = graph.mul %[[D]], %[[D]]
+// CHECK: graph.reduce_sum %[[Q]] {axes = array<i64: 0, 2, 3>, keepdims = true}
+// CHECK-NOT: graph.reduce_sum
+// CHECK: graph.rsqrt {{.*}} : tensor<1x3x1x1xf32>
 // CHECK-NOT: graph.batch_norm
 func.func @batch_norm(%x: tensor<2x3x4x4xf16>, %s: tensor<3xf32>) -> tensor<2x3x4x4xf16> {
   %y, %m, %v = graph.batch_norm %x, %s, %s {epsilon = 1.0e-5 : f64, axis = 1 : i64} : (tensor<2x3x4x4xf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3x4x4xf16>, tensor<3xf32>, tensor<3xf32>)

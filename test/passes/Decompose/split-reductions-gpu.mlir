@@ -78,3 +78,21 @@ func.func @square(%a: tensor<131072x64xf32>, %b: tensor<131072x64xf32>, %c: tens
   %s = graph.reduce_sum %w {axes = array<i64: 0>, keepdims = false} : (tensor<131072x64xf32>) -> tensor<64xf32>
   return %s : tensor<64xf32>
 }
+
+// Here the dimensions that are kept stay, and each row of an image would be too small a piece. What is subtracted is a
+// sample, which is read in the split shape.
+// CHECK-LABEL: func.func @samples
+// CHECK-NEXT: %[[R:.*]] = graph.reshape %arg0 : tensor<64x32x32x16xf32> to tensor<256x256x16xf32>
+// CHECK-NEXT: %[[S:.*]] = graph.slice %[[R]] {sizes = array<i64: 1, 1, 16>, starts = array<i64: 130, 16, 0>, strides = array<i64: 1, 1, 1>}
+// CHECK-NEXT: %[[A:.*]] = graph.abs %[[S]]
+// CHECK-NEXT: %[[D:.*]] = graph.sub %[[R]], %[[A]] : (tensor<256x256x16xf32>, tensor<1x1x16xf32>)
+// CHECK-NEXT: %[[P:.*]] = graph.reduce_sum %[[D]] {axes = array<i64: 1>, keepdims = true} : (tensor<256x256x16xf32>) -> tensor<256x1x16xf32>
+// CHECK-NEXT: %[[V:.*]] = graph.reshape %[[P]] : tensor<256x1x16xf32> to tensor<256x1x1x16xf32>
+// CHECK-NEXT: graph.reduce_sum %[[V]] {axes = array<i64: 0>, keepdims = true} : (tensor<256x1x1x16xf32>) -> tensor<1x1x1x16xf32>
+func.func @samples(%x: tensor<64x32x32x16xf32>) -> tensor<1x1x1x16xf32> {
+  %s = graph.slice %x {sizes = array<i64: 1, 1, 1, 16>, starts = array<i64: 32, 16, 16, 0>, strides = array<i64: 1, 1, 1, 1>} : (tensor<64x32x32x16xf32>) -> tensor<1x1x1x16xf32>
+  %a = graph.abs %s : tensor<1x1x1x16xf32>
+  %d = graph.sub %x, %a : (tensor<64x32x32x16xf32>, tensor<1x1x1x16xf32>) -> tensor<64x32x32x16xf32>
+  %y = graph.reduce_sum %d {axes = array<i64: 0, 1, 2>, keepdims = true} : (tensor<64x32x32x16xf32>) -> tensor<1x1x1x16xf32>
+  return %y : tensor<1x1x1x16xf32>
+}

@@ -126,7 +126,7 @@ func.func @enough(%x: tensor<65536xf32>, %z: tensor<65536xf32>) -> (tensor<f32>,
   return %sx, %sz : tensor<f32>, tensor<f32>
 }
 
-// A dispatch that reads a variable which another launch computes into stays where it is.
+// A dispatch that reads a variable joins no batch in which, or behind which, another one computes into the variable.
 // CHECK-LABEL: func.func @variable
 // CHECK: kernel.dispatch pointwise "read"
 // CHECK: kernel.dispatch pointwise "write"
@@ -144,6 +144,33 @@ func.func @variable(%y: tensor<8xf32>) -> tensor<8xf32> {
   }
   train.assign @a, %y0 : tensor<8xf32>
   return %x0 : tensor<8xf32>
+}
+
+// It joins one that comes before.
+// CHECK-LABEL: func.func @variable_read_before
+// CHECK: kernel.dispatch batch "other and 1 more"
+// CHECK: kernel.dispatch pointwise "read"
+// CHECK: kernel.dispatch pointwise "write"
+// CHECK-NOT: kernel.dispatch batch
+func.func @variable_read_before(%y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %a = train.read @a : tensor<8xf32>
+  %x0 = kernel.dispatch pointwise "read" (%a) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%c0: tensor<8xf32>):
+    %0 = graph.relu %c0 : tensor<8xf32>
+    kernel.yield %0 : tensor<8xf32>
+  }
+  %z0 = kernel.dispatch pointwise "other" (%y) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%c0: tensor<8xf32>):
+    %0 = graph.exp %c0 : tensor<8xf32>
+    kernel.yield %0 : tensor<8xf32>
+  }
+  %y0 = kernel.dispatch pointwise "write" (%z0) : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%c0: tensor<8xf32>):
+    %0 = graph.relu %c0 : tensor<8xf32>
+    kernel.yield %0 : tensor<8xf32>
+  }
+  train.assign @a, %y0 : tensor<8xf32>
+  return %x0, %z0 : tensor<8xf32>, tensor<8xf32>
 }
 
 // Views come after the batch that computes what they view.

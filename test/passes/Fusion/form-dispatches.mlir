@@ -83,6 +83,44 @@ func.func @siblings(%x: tensor<8x4xf32>, %dy: tensor<8x4xf32>) -> (tensor<4xf32>
 }
 
 // -----
+// The same holds for the second stages of such sums, whatever arithmetic uses the results of both.
+// CHECK-LABEL: @sibling_stages
+// CHECK: kernel.dispatch reduction {{.*}} -> (tensor<16x4xf32>, tensor<16x4xf32>)
+// CHECK: kernel.dispatch reduction {{.*}} : (tensor<16x4xf32>, tensor<16x4xf32>) -> tensor<4xf32>
+// CHECK-NOT: kernel.dispatch
+func.func @sibling_stages(%x: tensor<16x8x4xf32>) -> tensor<4xf32> {
+  %0 = graph.reduce_sum %x {axes = array<i64: 1>, keepdims = false} : (tensor<16x8x4xf32>) -> tensor<16x4xf32>
+  %1 = graph.reduce_sum %0 {axes = array<i64: 0>, keepdims = false} : (tensor<16x4xf32>) -> tensor<4xf32>
+  %2 = graph.mul %x, %x : (tensor<16x8x4xf32>, tensor<16x8x4xf32>) -> tensor<16x8x4xf32>
+  %3 = graph.reduce_sum %2 {axes = array<i64: 1>, keepdims = false} : (tensor<16x8x4xf32>) -> tensor<16x4xf32>
+  %4 = graph.reduce_sum %3 {axes = array<i64: 0>, keepdims = false} : (tensor<16x4xf32>) -> tensor<4xf32>
+  %5 = graph.mul %1, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %6 = graph.sub %4, %5 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %6 : tensor<4xf32>
+}
+
+// -----
+// A few elements of a tensor in memory are read there by all that need them, and so is arithmetic on them alone.
+// CHECK-LABEL: @samples
+// CHECK: kernel.dispatch reduction {{.*}}(%arg0) : (tensor<64x4xf32>) -> tensor<4xf32> {
+// CHECK: graph.slice
+// CHECK: graph.abs
+// CHECK: graph.reduce_sum
+// CHECK: kernel.dispatch pointwise {{.*}}(%arg0) : (tensor<64x4xf32>) -> tensor<64x4xf32> {
+// CHECK: graph.slice
+// CHECK: graph.abs
+// CHECK: graph.mul
+// CHECK-NOT: kernel.dispatch
+func.func @samples(%x: tensor<64x4xf32>) -> (tensor<4xf32>, tensor<64x4xf32>) {
+  %0 = graph.slice %x {starts = array<i64: 9, 0>, sizes = array<i64: 1, 4>, strides = array<i64: 1, 1>} : (tensor<64x4xf32>) -> tensor<1x4xf32>
+  %1 = graph.abs %0 : tensor<1x4xf32>
+  %2 = graph.sub %x, %1 : (tensor<64x4xf32>, tensor<1x4xf32>) -> tensor<64x4xf32>
+  %3 = graph.reduce_sum %2 {axes = array<i64: 0>, keepdims = false} : (tensor<64x4xf32>) -> tensor<4xf32>
+  %4 = graph.mul %x, %1 : (tensor<64x4xf32>, tensor<1x4xf32>) -> tensor<64x4xf32>
+  return %3, %4 : tensor<4xf32>, tensor<64x4xf32>
+}
+
+// -----
 // The variance needs the mean first, so there are two launches.
 // CHECK-LABEL: @dependent_reductions
 // CHECK: kernel.dispatch reduction {{.*}} : (tensor<8x4xf32>) -> tensor<4xf32>
