@@ -8,6 +8,7 @@
 // choice. A GPU's blocks share the work in the same way, but there are many more of them.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/Storage.h"
 #include "passes/Decompose/Patterns.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -54,22 +55,16 @@ struct Split {
 };
 } // namespace
 
-static bool isWideningCast(Operation *op) {
-  auto cast = dyn_cast<graph::CastOp>(op);
-  return cast &&
-         graph::elementOf(cast.getX()).getIntOrFloatBitWidth() <= graph::elementOf(cast.getY()).getIntOrFloatBitWidth();
-}
-
 /// Returns whether fusion will store an elementwise value whether or not it is reshaped: others use it too, and either
 /// one of them reads it from memory, or computing it for each of them costs more than reading it does
 /// (an estimate of what passes/Fusion/Roots.cpp decides). Casts to a wider type are computed by whoever reads their
 /// operand.
 static bool isStoredAnyway(Operation *op) {
-  if (isWideningCast(op))
+  if (graph::isWideningCast(op))
     return false;
   llvm::SmallSetVector<Operation *, 4> users; // a square uses its operand twice, and is one user
   for (Operation *user : op->getUsers())
-    if (isWideningCast(user))
+    if (graph::isWideningCast(user))
       users.insert_range(user->getUsers());
     else
       users.insert(user);
@@ -81,11 +76,11 @@ static bool isStoredAnyway(Operation *op) {
     return true;
   if (users.size() < 2)
     return false;
-  constexpr size_t mostLoads = 2, mostOps = 6;
   llvm::SmallSetVector<Operation *, 8> ops;
   llvm::SmallPtrSet<Value, 4> loads;
   ops.insert(op);
-  for (size_t i = 0; i < ops.size() && ops.size() <= mostOps && loads.size() <= mostLoads; ++i)
+  auto isCheap = [&] { return graph::isCheapToRepeat(int64_t(loads.size()), int64_t(ops.size())); };
+  for (size_t i = 0; i < ops.size() && isCheap(); ++i)
     for (Value operand : ops[i]->getOperands()) {
       Operation *producer = operand.getDefiningOp();
       if (producer && isOfKind(producer, LoopKind::Elementwise))
@@ -94,7 +89,7 @@ static bool isStoredAnyway(Operation *op) {
                !(producer && isOfKind(producer, LoopKind::Generator)))
         loads.insert(operand);
     }
-  return ops.size() > mostOps || loads.size() > mostLoads;
+  return !isCheap();
 }
 
 /// v, which broadcasts to the shape that was split, in the split shape; null where that would need data
