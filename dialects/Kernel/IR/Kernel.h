@@ -10,6 +10,7 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "dialects/Interfaces/Contraction.h"
 #include "dialects/Kernel/IR/Contraction.h"
 #include "dialects/Kernel/IR/Loop.h"
 #include "dialects/Kernel/Target/GpuArch.h"
