@@ -32,8 +32,8 @@ bool isPermanent(mlir::Value v);
 /// its result would.
 bool isWideningCast(mlir::Operation *op);
 /// Returns whether each user of an elementwise value computes the value itself where it has several users, rather than
-/// reads it from memory: it takes at most two tensors of its shape (`loads`) and six ops, itself included. The limits are
-/// estimates.
+/// reads it from memory: it takes at most two tensors of its shape (`loads`) and six ops, itself included. The limits
+/// are estimates.
 constexpr bool isCheapToRepeat(int64_t loads, int64_t ops) { return loads <= 2 && ops <= 6; }
 
 /// Appends the ops that use v, directly or through views, in no particular order; the views themselves go to `views`,

@@ -40,8 +40,8 @@ static int64_t elementsFor(OpOperand &operand, OpResult result, int64_t wanted) 
     return elements;
   // The share of the operand, rounded up. Two counts of elements fit into 63 bits each, their product into 128.
   auto wide = [](int64_t count) { return llvm::APInt(128, uint64_t(count)); };
-  return int64_t(llvm::APIntOps::RoundingUDiv(wide(elements) * wide(wanted), wide(all), llvm::APInt::Rounding::UP)
-                     .getZExtValue());
+  return int64_t(
+      llvm::APIntOps::RoundingUDiv(wide(elements) * wide(wanted), wide(all), llvm::APInt::Rounding::UP).getZExtValue());
 }
 
 SmallVector<int64_t> kernel::elementsRead(DispatchOp dispatch) {

@@ -24,6 +24,9 @@ inline constexpr HostBlocks hostBlocks;
 /// The threads that run in lockstep on every GPU, and the most threads of a block. Source: CUDA C++ Programming Guide
 /// 12.8, "Technical Specifications per Compute Capability" (table 30).
 inline constexpr int64_t warpThreads = 32, mostBlockThreads = 1024;
+/// A multiprocessor hands out registers to a warp in multiples of so many. Source: CUDA C++ Programming Guide 12.8,
+/// "Hardware Multithreading".
+inline constexpr int64_t warpRegisterUnit = 256;
 /// Returns whether a block may have so many threads. They must be whole warps, because no kernel masks threads out.
 constexpr bool isBlockSize(int64_t threads) {
   return threads >= warpThreads && threads <= mostBlockThreads && threads % warpThreads == 0;
