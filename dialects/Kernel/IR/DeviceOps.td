@@ -87,7 +87,7 @@ def Kernel_VoteOp : Kernel_DeviceOp<"vote"> {
 // The op allocates, so that two ops stay two allocations even after a pass that merges equal ops.
 def Kernel_SharedOp : Kernel_DeviceOp<"shared"> {
   let summary = "uninitialised shared memory of the block; every op is an allocation of its own";
-  let arguments = (ins I64Attr:$bytes, DefaultValuedAttr<I64Attr, "16">:$alignment);
+  let arguments = (ins I64Attr:$bytes, DefaultValuedAttr<I64Attr, "::mpc::sharedAlignment">:$alignment);
   let results = (outs Res<Kernel_Shared, "a piece of its own", [MemAlloc]>:$pointer);
   let assemblyFormat = "$bytes attr-dict";
   let hasVerifier = 1;

@@ -37,6 +37,10 @@ std::string blockSizes();
 /// if their registers allow.
 inline constexpr int64_t blockThreads = 256;
 
+/// The alignment in bytes of a piece of shared memory that asks for no other (`kernel.shared`): that of the widest
+/// access.
+inline constexpr int64_t sharedAlignment = 16;
+
 /// Returns how many elements lie between the rows of a block's square tile in shared memory: with one more element than
 /// the tile's side, walking it in either direction never meets a bank twice, whatever the size of elements.
 constexpr int64_t tilePitch(int64_t side) { return side + 1; }

@@ -171,7 +171,7 @@ bool KernelLowering::lowerShared() {
     return true;
   OpBuilder b(function);
   dynamicShared = createShared(b, function.getLoc(), function.getName() + "_shared", 0,
-                               std::max<int64_t>(all.alignment, 16), /*dynamic=*/true);
+                               std::max(all.alignment, sharedAlignment), /*dynamic=*/true);
   function->setAttr(kDynamicSharedAttr, b.getI64IntegerAttr(all.bytes));
   return true;
 }
