@@ -55,7 +55,7 @@ static train::ReadOp readBehind(Value v) {
   return v.getDefiningOp<train::ReadOp>();
 }
 
-/// Returns whether a launch computes the value that is no product. (What products write counts with them.)
+/// Returns whether loops compute the value in a launch of their own. (What a product's launch writes counts with it.)
 static bool isFromLoops(Value v) {
   auto dispatch = graph::storageOf(v).getDefiningOp<kernel::DispatchOp>();
   return dispatch && !dispatch.isContraction();
