@@ -35,8 +35,11 @@ void mpc::registerNvptxDialects(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
-/// Instructions that are written as assembly (wgmma, barriers) need all threads of a warp. LLVM may neither copy them
-/// into branches nor move them there. The llvm dialect cannot say so of assembly.
+/// Marks the instructions that are written as assembly (wgmma, barriers), which the threads of a warp execute together.
+/// `convergent` forbids LLVM to make a call depend on a condition on which it did not depend before: it may not move
+/// the call into a branch, nor copy it into the branches of a condition (LLVM, "Convergent Operation Semantics"). It
+/// does not forbid other copies, as an unrolled loop has them, nor says it that all threads arrive, which is up to the
+/// kernel; and ptxas does not see it. The llvm dialect cannot say so of assembly.
 static void keepTogether(llvm::Module &ir) {
   for (llvm::Function &function : ir)
     for (llvm::Instruction &instruction : llvm::instructions(function))

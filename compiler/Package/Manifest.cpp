@@ -4,6 +4,7 @@
 #include "compiler/Package/ManifestParts.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Target/GpuArch.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/Ranges.h"
@@ -187,6 +188,10 @@ FailureOr<Manifest> mpc::buildManifest(ModuleOp module, const ProgramInfo &info,
           m[field.getName().str()] = number.getInt();
       j["metrics"].push_back(std::move(m));
     }
+  // The runtime, which builds without the compiler's table, chooses plans by it and says what else to compile for.
+  if (llvm::any_of(plans, [](const TargetPlan &plan) { return findGpuArch(plan.target); }))
+    for (const GpuArch &arch : gpuArchs())
+      j["architectures"].push_back({{"name", arch.name.str()}, {"compute", arch.compute}, {"exact", arch.isExact()}});
   j["plans"] = json::array();
   for (const TargetPlan &target : plans) {
     FailureOr<json> plan = planJson(target, data);

@@ -2,11 +2,13 @@
 #include "compiler/Report/StepReport.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Storage.h"
-#include "dialects/Interfaces/Contraction.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/Train.h"
 #include "passes/Lowering/Schedule/Model.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -20,19 +22,44 @@ T total(const StepReport &report, F of) {
   return sum;
 }
 
-/// Collects the launches of one entry.
+/// What an entry reads of one of its variables.
+struct VariableRead {
+  int64_t bytes = 0; ///< the most that one launch reads
+  bool byProduct = false;
+};
+
+/// Collects the launches of one entry, and the bytes that it moves at least.
 class EntryReport {
 public:
   EntryReport(StringRef name, StepReport &report) : name(name), report(report) {}
-  LogicalResult add(Block &block, int64_t times);
+  LogicalResult add(Block &body);
 
 private:
+  LogicalResult add(Block &block, int64_t times);
   LogicalResult add(kernel::DispatchOp dispatch, int64_t times);
+  void addVariables(kernel::DispatchOp dispatch);
 
   StringRef name;
   StepReport &report;
+  llvm::MapVector<StringAttr, VariableRead> variables;
 };
 } // namespace
+
+/// Returns the read of the variable that holds a value, or holds what an iteration of a scan reads of it; null where
+/// the value is computed.
+static train::ReadOp readBehind(Value v) {
+  v = graph::storageOf(v);
+  if (auto argument = dyn_cast<BlockArgument>(v))
+    if (auto scan = dyn_cast<graph::ScanOp>(argument.getOwner()->getParentOp()))
+      return scan.isCarried(argument.getArgNumber()) ? nullptr : readBehind(scan->getOperand(argument.getArgNumber()));
+  return v.getDefiningOp<train::ReadOp>();
+}
+
+/// Returns whether loops compute the value in a launch of their own. (What a product's launch writes counts with it.)
+static bool isFromLoops(Value v) {
+  auto dispatch = graph::storageOf(v).getDefiningOp<kernel::DispatchOp>();
+  return dispatch && !dispatch.isContraction();
+}
 
 int64_t StepReport::count() const {
   return total<int64_t>(*this, [](const StepLaunch &) { return 1; });
@@ -46,12 +73,14 @@ double StepReport::flops() const {
 }
 
 LogicalResult EntryReport::add(kernel::DispatchOp dispatch, int64_t times) {
+  addVariables(dispatch);
   double productSeconds = 0;
   if (dispatch.isContraction()) {
-    auto contraction = *dispatch.getBody().front().getOps<ContractionOpInterface>().begin();
-    for (Value operand : contraction->getOperands())
-      report.idealBytes += times * graph::bytesOf(operand.getType());
-    report.idealBytes += times * graph::bytesOf(contraction->getResult(0).getType());
+    kernel::LaunchCost product = kernel::costOfProduct(dispatch.getContraction());
+    int64_t stored = 0; // what follows the product in its launch may make less of it
+    for (Type result : dispatch.getResultTypes())
+      stored += graph::bytesOf(result);
+    report.idealBytes += times * (product.readBytes + std::min(product.writtenBytes, stored));
     if (report.arch) {
       FailureOr<hero::Problem> problem = hero::describeHero(dispatch);
       if (failed(problem))
@@ -82,10 +111,36 @@ LogicalResult EntryReport::add(kernel::DispatchOp dispatch, int64_t times) {
   return success();
 }
 
+void EntryReport::addVariables(kernel::DispatchOp dispatch) {
+  OperandRange inputs = dispatch.getInputs();
+  for (auto [i, elements] : llvm::enumerate(kernel::elementsRead(dispatch))) {
+    train::ReadOp read = readBehind(inputs[i]);
+    if (!read)
+      continue;
+    VariableRead &variable = variables[read.getVariableAttr().getAttr()];
+    variable.bytes = std::max(variable.bytes, kernel::bytesOfElements(inputs[i], elements));
+    variable.byProduct |= dispatch.isContraction() && llvm::is_contained(dispatch.getContraction()->getOperands(),
+                                                                         dispatch.getBody().getArgument(unsigned(i)));
+  }
+}
+
+LogicalResult EntryReport::add(Block &body) {
+  report.entries.push_back(name.str());
+  if (failed(add(body, /*times=*/1)))
+    return failure();
+  for (const auto &[variable, read] : variables)
+    if (!read.byProduct)
+      report.idealBytes += read.bytes;
+  for (auto assign : body.getOps<train::AssignOp>())
+    if (isFromLoops(assign.getValue()))
+      report.idealBytes += graph::bytesOf(assign.getValue().getType());
+  return success();
+}
+
 LogicalResult EntryReport::add(Block &block, int64_t times) {
   for (Operation &op : block) {
     LogicalResult added = success();
-    if (auto scan = dyn_cast<graph::ScanOp>(op))
+    if (auto scan = dyn_cast<graph::ScanOp>(op); scan && scan.getTrips() > 0)
       added = add(scan.getBlock(), times * int64_t(scan.getTrips()));
     else if (auto dispatch = dyn_cast<kernel::DispatchOp>(op); dispatch && !dispatch.computesNothing())
       added = add(dispatch, times);
@@ -98,16 +153,14 @@ LogicalResult EntryReport::add(Block &block, int64_t times) {
 FailureOr<StepReport> mpc::reportStep(ModuleOp module) {
   StepReport report;
   report.arch = kernel::gpuOf(module);
-  bool trains = llvm::any_of(module.getOps<train::StepOp>(), [](Operation *op) { return !op->hasAttr("trace"); });
+  report.trains = llvm::any_of(module.getOps<train::StepOp>(), [](Operation *op) { return !op->hasAttr("trace"); });
   for (auto entry : module.getOps<FunctionOpInterface>()) {
     bool isStep = isa<train::StepOp>(entry) && !entry->hasAttr("trace");
-    if (entry.isExternal() || (trains && !isStep))
+    if (entry.isExternal() || (report.trains && !isStep))
       continue;
-    if (failed(EntryReport(entry.getName(), report).add(entry.getFunctionBody().front(), /*times=*/1)))
+    if (failed(EntryReport(entry.getName(), report).add(entry.getFunctionBody().front())))
       return failure();
   }
-  for (auto variable : module.getOps<train::VariableOp>())
-    report.idealBytes += (trains ? 2 : 1) * graph::bytesOf(variable.getType());
   return report;
 }
 
@@ -122,10 +175,9 @@ std::optional<double> mpc::wavesOf(const StepLaunch &launch, const NvptxKernel &
   if (!kernel.report || kernel.report->registers == 0)
     return std::nullopt;
   int64_t threads = kernel.entry.getThreads();
-  // Registers are handed out to warps in units of 256. Source: CUDA C++ Programming Guide, "Hardware Multithreading".
-  int64_t warpRegisters = (int64_t(kernel.report->registers) * 32 + 255) / 256 * 256;
+  int64_t warpRegisters = llvm::alignTo(kernel.report->registers * warpThreads, warpRegisterUnit);
   int64_t blocks = std::min<int64_t>(arch.blocksPerSm, arch.threadsPerSm / threads);
-  blocks = std::min(blocks, arch.registersPerSm / (warpRegisters * (threads / 32)));
+  blocks = std::min(blocks, arch.registersPerSm / (warpRegisters * (threads / warpThreads)));
   if (kernel.sharedBytes > 0)
     blocks = std::min(blocks, arch.sharedBytesPerSm / kernel.sharedBytes);
   return double(launch.blocks) / (double(std::max<int64_t>(1, blocks)) * arch.multiprocessors);

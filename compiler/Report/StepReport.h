@@ -20,12 +20,16 @@ struct StepLaunch {
   double productSeconds = 0; ///< what the product would take at the peak of GpuArch's part
 };
 
-/// The launches of all steps of a program, or of predict where it trains nothing.
+/// The launches of one run of each step of a program, or of each other entry where it trains nothing.
 struct StepReport {
   const GpuArch *arch = nullptr; ///< null for the host
+  bool trains = false;
+  std::vector<std::string> entries; ///< whose launches these are
   std::vector<StepLaunch> launches;
-  /// The bytes that would move if each product read its operands and wrote its result, each variable were read and
-  /// written once, and nothing else touched memory.
+  /// The bytes that would move if products alone touched memory, and whoever reads or assigns a variable: each product
+  /// reads what it needs of its operands and writes its result; each entry reads its variables once, as far as one of
+  /// its launches does, unless products read them already, and writes those that it assigns once. `bytes` is never
+  /// less.
   int64_t idealBytes = 0;
 
   /// Returns the launches, the bytes that they move and their products' operations, each as often as it runs.

@@ -41,9 +41,18 @@ struct MatrixProduct {
   };
   using Coordinates = llvm::SmallVector<Coordinate, 5>; ///< one for each dimension of a tensor
 
+  /// The digits of all axes, by the number of the axis.
+  using AxisDigits = std::array<Digits, axisCount>;
+
   mlir::Value a, b; ///< C is the op's result
-  std::array<Digits, axisCount> digits{};
+  AxisDigits digits{};
   Coordinates atA{}, atB{}, atC{};
+
+  /// Returns the operations of a product with these digits, two for each multiply-add. Taps that fall on padding count.
+  static double flopsOf(const AxisDigits &digits);
+  /// Returns at most how many elements of a tensor the positions `at` name: no dimension has more of them than digits
+  /// lead to. Windows that lie apart, as those of a 1x1 kernel with stride 2 do, leave elements between them unread.
+  int64_t elementsAt(const Coordinates &at) const;
 };
 
 } // namespace mpc

@@ -65,22 +65,16 @@ static Value recreate(Operation *op, ArrayRef<Value> operands, ArrayRef<int64_t>
   return b.create(state)->getResult(0);
 }
 
-static bool isWideningCast(Operation *op) {
-  auto cast = dyn_cast<graph::CastOp>(op);
-  return cast &&
-         graph::elementOf(cast.getX()).getIntOrFloatBitWidth() <= graph::elementOf(cast.getY()).getIntOrFloatBitWidth();
-}
-
 /// Returns whether fusion will store an elementwise value whether or not it is reshaped: others use it too, and either
 /// one of them reads it from memory, or computing it for each of them costs more than reading it does
 /// (an estimate of what passes/Fusion/Roots.cpp decides). Casts to a wider type are computed by whoever reads their
 /// operand.
 static bool isStoredAnyway(Operation *op) {
-  if (isWideningCast(op))
+  if (graph::isWideningCast(op))
     return false;
   llvm::SmallSetVector<Operation *, 4> users; // a square uses its operand twice, and is one user
   for (Operation *user : op->getUsers())
-    if (isWideningCast(user))
+    if (graph::isWideningCast(user))
       users.insert_range(user->getUsers());
     else
       users.insert(user);
@@ -93,11 +87,11 @@ static bool isStoredAnyway(Operation *op) {
     return true;
   if (users.size() < 2)
     return false;
-  constexpr size_t mostLoads = 2, mostOps = 6;
   llvm::SmallSetVector<Operation *, 8> ops;
   llvm::SmallPtrSet<Value, 4> loads;
   ops.insert(op);
-  for (size_t i = 0; i < ops.size() && ops.size() <= mostOps && loads.size() <= mostLoads; ++i)
+  auto isCheap = [&] { return graph::isCheapToRepeat(int64_t(loads.size()), int64_t(ops.size())); };
+  for (size_t i = 0; i < ops.size() && isCheap(); ++i)
     for (Value operand : ops[i]->getOperands()) {
       Operation *producer = operand.getDefiningOp();
       if (graph::shapeOf(operand) != graph::shapeOf(op->getResult(0)))
@@ -107,7 +101,7 @@ static bool isStoredAnyway(Operation *op) {
       else if (!(producer && isOfKind(producer, LoopKind::Generator)))
         loads.insert(operand);
     }
-  return ops.size() > mostOps || loads.size() > mostLoads;
+  return !isCheap();
 }
 
 static Value inSplitShape(Value v, ArrayRef<int64_t> whole, const Split &split, OpBuilder &b, IRMapping &known,

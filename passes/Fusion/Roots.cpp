@@ -18,11 +18,6 @@ static constexpr int64_t kLargestChain = 64;
 /// all of them.
 static constexpr size_t kMostTransposed = 2;
 
-/// Whether reading the operand again costs no more than reading the result would.
-static bool isWideningCast(CastOp op) {
-  return elementOf(op.getX()).getIntOrFloatBitWidth() <= elementOf(op.getY()).getIntOrFloatBitWidth();
-}
-
 bool fusion::isOutside(Operation *op) {
   std::optional<LoopKind> kind = loopKindOf(op);
   auto constant = dyn_cast<ConstantOp>(op);
@@ -33,9 +28,7 @@ bool fusion::isOutside(Operation *op) {
 bool fusion::isFree(Operation *op) {
   if (isOutside(op))
     return false;
-  auto cast = dyn_cast<CastOp>(op);
-  return isOfKind(op, LoopKind::Generator) || isOfKind(op, LoopKind::Broadcast) || (cast && isWideningCast(cast)) ||
-         isSample(op);
+  return isOfKind(op, LoopKind::Generator) || isOfKind(op, LoopKind::Broadcast) || isWideningCast(op) || isSample(op);
 }
 
 bool fusion::isArithmetic(Operation *op) { return isOfKind(op, LoopKind::Elementwise) && !isFree(op); }
@@ -107,7 +100,7 @@ void Grouping::chooseRoots() {
     // A free cast is repeated by each of its users, and so is a movement op that only the cast reads.
     if (moves && users.size() == 1 && isFree(*users.begin()))
       users = llvm::SmallPtrSet<Operation *, 4>(llvm::from_range, (*users.begin())->getUsers());
-    bool cheapToRepeat = free || fromSamples || (!moves && cost.loads.size() <= 2 && cost.ops <= 6);
+    bool cheapToRepeat = free || fromSamples || (!moves && isCheapToRepeat(int64_t(cost.loads.size()), cost.ops));
     // A random number costs ten rounds of multiplications, so it is drawn only once.
     cheapToRepeat &= !drawsNumbers(&op);
     if (usersInline && cost.ops < kLargestChain && (users.size() == 1 || cheapToRepeat))

@@ -54,7 +54,7 @@ def RecognizePass : Pass<"mpc-recognize", "::mlir::ModuleOp"> {
     ```
     The pass runs before autocast, which asks ops for their precision. It does not recognise variances with n - 1, or an epsilon outside the root.
   }];
-  let statistics = [Statistic<"numNorms", "norms", "composed norms that were recognised">];
+  let statistics = [Statistic<"numNorms", "norms", "layer, RMS, L2 and group norms that were recognised in other ops">];
   let dependentDialects = ["::mpc::graph::GraphDialect"];
 }
 #endif

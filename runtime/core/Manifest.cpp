@@ -67,6 +67,13 @@ const Plan *Manifest::plan(std::string_view target) const {
       return &plan;
   return nullptr;
 }
+const Architecture *Manifest::architectureFor(int64_t compute) const {
+  const Architecture *best = nullptr;
+  for (const Architecture &arch : architectures)
+    if (arch.runsOn(compute) && (!best || arch.isBetterThan(*best)))
+      best = &arch;
+  return best;
+}
 
 namespace {
 /// These checks make a session safe to run, whatever the manifest says.
@@ -174,7 +181,10 @@ struct Checker {
   }
 
   void gpuKernels(const Plan &plan) const {
-    if (plan.target == "host")
+    bool isHost = plan.target == "host";
+    if (isHost == plan.gpu.has_value())
+      broken(concat("'", plan.target, "' is ", isHost ? "an architecture" : "none of the architectures"));
+    if (isHost)
       return;
     std::map<std::string, const GpuKernel *> known;
     for (const GpuKernel &kernel : plan.kernels) {

@@ -198,8 +198,22 @@ struct Constant {
   int64_t offset = 0, bytes = 0, dataOffset = 0;
 };
 
+/// A GPU architecture that the compiler makes kernels for.
+struct Architecture {
+  std::string name;   // "sm_90a": what --target calls it
+  int64_t compute;    // 90 for compute capability 9.0
+  bool exact = false; // its kernels run on this compute capability alone, and not on newer ones
+
+  bool runsOn(int64_t gpu) const { return exact ? gpu == compute : gpu >= compute; }
+  /// Returns whether kernels for this architecture are the better choice where those for both run.
+  bool isBetterThan(const Architecture &other) const {
+    return compute != other.compute ? compute > other.compute : exact && !other.exact;
+  }
+};
+
 struct Plan {
   std::string target;
+  std::optional<Architecture> gpu; // absent for the host
   int64_t arenaBytes = 0, stateBytes = 0, savedBytes = 0, peakBytes = 0;
   std::vector<Storage> storage;
   std::vector<Constant> constants;
@@ -218,10 +232,13 @@ struct Manifest {
   std::vector<Variable> variables;
   std::vector<Step> steps;
   std::vector<Metric> metrics;
+  std::vector<Architecture> architectures; // all that the compiler knows; programs for the host alone have none
   std::vector<Plan> plans;
 
   const Variable *variable(std::string_view name) const;
   const Plan *plan(std::string_view target) const;
+  /// Returns the architecture to compile for, for a GPU of this compute capability; null where there is none.
+  const Architecture *architectureFor(int64_t compute) const;
 
   /// Parses and checks the manifest: types and kinds must be known, offsets must lie inside the arena and the data
   /// section, sizes must agree with shapes, and names must resolve. `where` names the file in errors. Throws Error.

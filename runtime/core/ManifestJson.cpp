@@ -289,9 +289,12 @@ Entry parseEntry(const json &object) {
   return entry;
 }
 
-Plan parsePlan(const json &object) {
+Plan parsePlan(const json &object, const std::vector<Architecture> &architectures) {
   Plan plan;
   plan.target = object.at("target");
+  for (const Architecture &arch : architectures)
+    if (arch.name == plan.target)
+      plan.gpu = arch;
   plan.arenaBytes = object.at("arena_bytes");
   plan.stateBytes = integer(object, "state_bytes");
   plan.savedBytes = integer(object, "saved_bytes");
@@ -346,8 +349,11 @@ Manifest parseAll(const json &root) {
       manifest.metrics.push_back(
           {item.at("name"), item.at("kind"), item.at("logits"), item.at("labels"), integer(item, "axis", 1),
            item.contains("ignore") ? std::optional<int64_t>(item.at("ignore").get<int64_t>()) : std::nullopt});
+  if (root.contains("architectures"))
+    for (const json &item : root.at("architectures"))
+      manifest.architectures.push_back({item.at("name"), item.at("compute"), item.value("exact", false)});
   for (const json &item : root.at("plans"))
-    manifest.plans.push_back(parsePlan(item));
+    manifest.plans.push_back(parsePlan(item, manifest.architectures));
   return manifest;
 }
 } // namespace

@@ -33,7 +33,7 @@ static ChosenDevice chooseEmulator(const Program &program, const DeviceOptions &
 
 static bool hasGpuPlan(const Program &program) {
   for (const Plan &plan : program.manifest().plans)
-    if (computeOf(plan.target) > 0)
+    if (plan.gpu)
       return true;
   return false;
 }

@@ -4,7 +4,6 @@
 #include "runtime/support/Error.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace mpc::rt {
@@ -15,9 +14,7 @@ using namespace cuda;
 static constexpr size_t kAhead = 64;
 static constexpr size_t kBounceBytes = 1 << 20;
 
-int computeOf(const std::string &target) { return target.starts_with("sm_") ? std::atoi(target.c_str() + 3) : 0; }
-static bool exact(const std::string &target) { return target.ends_with('a'); }
-static std::string computeText(int compute) { return concat(compute / 10, ".", compute % 10); }
+static std::string computeText(int64_t compute) { return concat(compute / 10, ".", compute % 10); }
 
 static int64_t sharedBytesOf(const Plan &plan) {
   int64_t bytes = 0;
@@ -26,40 +23,37 @@ static int64_t sharedBytesOf(const Plan &plan) {
   return bytes;
 }
 
-std::string targetFor(int compute) {
-  if (compute == 90)
-    return "sm_90a";
-  for (int known : {89, 86, 80, 75, 70, 60})
-    if (compute >= known)
-      return concat("sm_", known);
-  return "";
+/// Says how to compile a program for a GPU that it has no plan for.
+static std::string compileHint(const Manifest &manifest, const Gpu &gpu) {
+  if (manifest.architectures.empty())
+    return "compile the model with a GPU's --target";
+  if (const Architecture *arch = manifest.architectureFor(gpu.compute))
+    return concat("compile the model with --target=", arch->name);
+  auto older = [](const Architecture &a, const Architecture &b) { return a.compute < b.compute; };
+  int64_t oldest = std::min_element(manifest.architectures.begin(), manifest.architectures.end(), older)->compute;
+  return concat("GPUs of compute capability ", computeText(oldest), " and newer are supported");
 }
 
 const Plan &choosePlan(const Program &program, const Gpu &gpu) {
   const Plan *best = nullptr;
-  auto rank = [](const Plan &plan) { return computeOf(plan.target) * 2 + exact(plan.target); };
   std::string known;
   for (const Plan &plan : program.manifest().plans) {
-    int compute = computeOf(plan.target);
-    if (compute == 0)
+    if (!plan.gpu)
       continue;
     int64_t shared = sharedBytesOf(plan);
     known += concat(known.empty() ? "" : ", ", plan.target);
     if (shared > gpu.sharedBytes)
       known += concat(" (with ", shared, " bytes of shared memory a block; the GPU has ", gpu.sharedBytes, ")");
-    else if ((exact(plan.target) ? compute == gpu.compute : compute <= gpu.compute) &&
-             (!best || rank(plan) > rank(*best)))
+    else if (plan.gpu->runsOn(gpu.compute) && (!best || plan.gpu->isBetterThan(*best->gpu)))
       best = &plan;
   }
   if (best)
     return *best;
-  std::string target = targetFor(gpu.compute);
   fail(program.where(),
        known.empty() ? "has no plan for a GPU"
                      : concat("has no plan for the GPU '", gpu.name, "' of compute capability ",
                               computeText(gpu.compute), "; it has: ", known),
-       target.empty() ? "GPUs of compute capability 6.0 and newer are supported"
-                      : concat("compile the model with --target=", target));
+       compileHint(program.manifest(), gpu));
 }
 
 CudaDevice::CudaDevice(const Program &program, const Plan &plan, const Gpu &gpu, const DeviceOptions &options)
@@ -141,8 +135,7 @@ static int ptxVersionOf(const std::string &ptx) {
 ModuleHandle CudaDevice::load(const GpuModule &module) {
   ModuleHandle handle = nullptr;
   std::string log;
-  int compute = computeOf(plan_.target);
-  if (!module.cubin.empty() && compute / 10 == gpu_.compute / 10 &&
+  if (!module.cubin.empty() && plan_.gpu->compute / 10 == gpu_.compute / 10 &&
       context_.load(program_.section(module.cubin).data(), handle, log) == kSuccess)
     return handle;
   std::string ptx(program_.section(module.ptx)); // the driver needs a 0 at its end
@@ -203,7 +196,7 @@ void CudaDevice::prepare() {
 static TensorMapBytes encode(const Driver &cu, const TensorMap &map, Address address) {
   if (!cu.tensorMapEncodeTiled || !cu.tensorMapEncodeIm2col)
     fail("cuda", "the NVIDIA driver is too old: it lacks tensor maps, which came with CUDA 12.0",
-         "install a newer driver, or compile the model for --target=sm_80 too");
+         "install a newer driver, or compile the model for an older --target too");
   int type = map.dtype == MPC_F16     ? kMapF16
              : map.dtype == MPC_BF16  ? kMapBF16
              : map.dtype == MPC_F32   ? kMapF32

@@ -6,17 +6,8 @@
 
 namespace mpc::rt {
 
-/// Returns the compute capability that a target is for: 90 for "sm_90a"; 0 for a target that is not a GPU.
-int computeOf(const std::string &target);
-
-/// Returns the target to compile for a GPU of this compute capability; "" where there is none. The runtime builds
-/// without the compiler, so it has the names of the compiler's architectures (dialects/Kernel/Target) once more;
-/// test/dialects/Kernel/Target compares the two.
-std::string targetFor(int compute);
-
-/// Returns the plan that runs best on a GPU: that of the newest architecture that is not newer than the GPU and needs
-/// no more shared memory than it has; names with an `a` mean exactly that compute capability. Throws Error that lists
-/// both sides when there is none.
+/// Returns the plan that runs best on a GPU: of those whose architecture runs on it, and that need no more shared
+/// memory than it has, the one of the newest architecture. Throws Error that lists both sides when there is none.
 const Plan &choosePlan(const Program &program, const cuda::Gpu &gpu);
 
 /// `run` gives the GPU an entry as one graph and does not wait for it. Everything runs in order on one

@@ -13,17 +13,18 @@ const Plan &chooseEmulatedPlan(const Program &program, const std::string &arch) 
   const Plan *chosen = nullptr;
   std::string emulated;
   for (const Plan &plan : program.manifest().plans) {
-    if (!program.has(emulatorSection(plan.target)))
+    if (!plan.gpu || !program.has(emulatorSection(plan.target)))
       continue;
     emulated += (emulated.empty() ? "" : ", ") + plan.target;
-    if (arch.empty() ? !chosen || computeOf(plan.target) > computeOf(chosen->target) : plan.target == arch)
+    if (arch.empty() ? !chosen || plan.gpu->isBetterThan(*chosen->gpu) : plan.target == arch)
       chosen = &plan;
   }
   if (!chosen)
     fail(program.where(),
          emulated.empty() ? "carries no emulator"
                           : concat("has no emulated kernels for '", arch, "' (it has: ", emulated, ")"),
-         concat("compile the model with --target=", arch.empty() ? "sm_80" : arch, ",emulator"));
+         arch.empty() ? "compile the model with a GPU and emulator in --target"
+                      : concat("compile the model with --target=", arch, ",emulator"));
   return *chosen;
 }
 

@@ -196,6 +196,7 @@ def manifest_variants():
             launch["grid"] = [launch["grid"], 1, 1]
             launch["arg_bytes"] = [12] * len(launch["args"])
     gpu["plans"].append(plan)
+    gpu["architectures"] = [{"name": "sm_80", "compute": 80}, {"name": "sm_90a", "compute": 90, "exact": True}]
     yield "gpu", gpu
     yield "empty", {"format": 1, "variables": [], "plans": [{"target": "host", "arena_bytes": 0, "storage": [], "entries": []}]}
 

@@ -297,6 +297,11 @@ TEST(Session, BrokenManifestsAreErrors) {
             std::string::npos);
   EXPECT_NE(broken("[1,0]", "[1,1]").find("permutation"), std::string::npos);
   EXPECT_NE(broken("\"entry\": \"main\"", "\"entry\": \"none\"").find("train entry"), std::string::npos);
+  EXPECT_NE(broken("\"target\": \"host\"", "\"target\": \"sm_80\"").find("'sm_80' is none of the architectures"),
+            std::string::npos);
+  EXPECT_NE(broken("\"plans\":", "\"architectures\": [{\"name\": \"host\", \"compute\": 80}], \"plans\":")
+                .find("'host' is an architecture"),
+            std::string::npos);
   for (const char *batch : {"1e300", "4.0", "9223372036854775808", "null"}) // not integers, or out of range
     EXPECT_NE(broken("\"batch\": 4", concat("\"batch\": ", batch)).find("broken manifest"), std::string::npos) << batch;
   // A manifest that is cut anywhere is an error and no crash.

@@ -1,19 +1,63 @@
-"""Checks the step report of LeNet at batch 8 in fp32 against numbers that follow from the network, and the host's rows against a profile."""
+"""Checks the reports of `mpc compile --kernel-report=json` against numbers that follow from the networks, at batch 8 in fp32.
+
+step_report.py REPORT PROFILE   the steps of LeNet, and the host's rows against a profile
+step_report.py --scan REPORT    the steps of the network of step_report_model.py
+step_report.py --tuner REPORT   its tuner, whose entries are the schedules of its products
+"""
 import json
 import sys
 
-report, profile = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:3])
-targets = {target["target"]: target for target in report["step_report"]}
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def checked_targets(path):
+    """Returns the targets of a report by name, after the checks that hold for each."""
+    targets = {target["target"]: target for target in read(path)["step_report"]}
+    for target in targets.values():
+        total = sum((launch["read_bytes"] + launch["written_bytes"]) * launch["times"] for launch in target["launches"])
+        assert total == target["bytes"] and 0 < target["ideal_bytes"] <= total, (total, target["bytes"], target["ideal_bytes"])
+        assert target["launch_count"] == sum(launch["times"] for launch in target["launches"])
+        assert {launch["entry"] for launch in target["launches"]} == set(target["entries"]), target["entries"]
+    return targets
+
+
+def products(target):
+    """Returns the launches that multiply matrices."""
+    matmuls = [launch for launch in target["launches"] if launch["kind"] == "matmul"]
+    assert all(launch["read_bytes"] > 0 for launch in matmuls), matmuls
+    return matmuls
+
+
+def check_scan(path):
+    trips, cell, hidden, classes = 6, (16 + 32) * 32, 32 * 32, 32 * 10
+    for target in checked_targets(path).values():
+        inside = [launch for launch in products(target) if launch["times"] == trips]
+        # In each iteration: two products, the gradients of both matrices, and that of the carried value. Behind the scan there is a linear layer.
+        assert sum(launch["flops"] for launch in inside) == 2 * 8 * (2 * cell + hidden), inside
+        assert sum(launch["flops"] * launch["times"] for launch in products(target)) == 2 * 8 * (trips * (2 * cell + hidden) + 3 * classes), target["target"]
+
+
+def check_tuner(path):
+    tuner = checked_targets(path)["sm_80"]
+    assert len(tuner["entries"]) > 1
+    # The network's sums are too short to be split, so the launches are nothing but products and move what these need.
+    assert products(tuner) == tuner["launches"] and tuner["bytes"] == tuner["ideal_bytes"], tuner
+
+
+if sys.argv[1] in ("--scan", "--tuner"):
+    {"--scan": check_scan, "--tuner": check_tuner}[sys.argv[1]](sys.argv[2])
+    sys.exit(0)
+
+targets, profile = checked_targets(sys.argv[1]), read(sys.argv[2])
 host, gpu = targets["host"], targets["sm_80"]
+assert host["entries"] == ["main"], host["entries"]
 
 for target in (host, gpu):
-    matmuls = [launch for launch in target["launches"] if launch["kind"] == "matmul"]
     # Three linear layers, forward and both gradients of each, with two operations for each multiply-add.
-    assert sum(launch["flops"] for launch in matmuls) == 3 * 2 * 8 * (400 * 120 + 120 * 84 + 84 * 10), (target["target"], matmuls)
-    assert all(launch["read_bytes"] > 0 for launch in matmuls), matmuls
-    total = sum((launch["read_bytes"] + launch["written_bytes"]) * launch["times"] for launch in target["launches"])
-    assert total == target["bytes"] and 0 < target["ideal_bytes"] <= total, (total, target["bytes"], target["ideal_bytes"])
-    assert target["launch_count"] == sum(launch["times"] for launch in target["launches"])
+    assert sum(launch["flops"] for launch in products(target)) == 3 * 2 * 8 * (400 * 120 + 120 * 84 + 84 * 10), (target["target"], products(target))
 # Both targets compute the same products, but for channels that a GPU's kernels pad.
 assert 1 <= gpu["flops"] / host["flops"] <= 2, (gpu["flops"], host["flops"])
 

@@ -97,6 +97,13 @@ bool resolve(CompileFlags &flags, TargetOptions &targets, int64_t &memoryLimit) 
   }
   if (form.chooseTargets && !form.chooseTargets(flags, targets))
     return false;
+  if (!flags.kernelReport.empty() && !form.lower) {
+    fail("--kernel-report", "there are no kernels to report on with --emit=" + Twine(flags.emit),
+         "leave it out, or write a program");
+    return false;
+  }
+  if (flags.kernelReport == "json")
+    flags.quiet = true; // so that the output is JSON alone
   if (flags.kernelReport == "kernels" && targets.gpus.empty()) {
     fail("--kernel-report", "there are no GPU kernels to report on",
          "add a GPU to --target: --target=sm_80, or take --kernel-report=step");
@@ -258,7 +265,7 @@ void addCompileCommand(CLI::App &app, int &status) {
                  "kernels (also without a value): print tables of the GPU kernels, with registers, shared memory and "
                  "instructions that decide the speed, and of matrix products and convolutions, with schedule and "
                  "expected time. step: print each launch of a training step with what it moves, multiplies and is "
-                 "expected to take, and the sums; json: the same as JSON")
+                 "expected to take, and the sums; json: the same as JSON, and nothing else (-q)")
       ->check(CLI::IsMember({"kernels", "step", "json"}));
   command
       ->add_option("--tune", flags->tunings,

@@ -69,6 +69,13 @@ std::string fixed(double value, int digits) {
   return text;
 }
 
+/// Says whose bytes the sums are: each entry runs once.
+std::string whoMoves(const StepReport &step) {
+  if (step.entries.size() == 1)
+    return step.trains ? "a step moves" : "a run of " + step.entries[0] + " moves";
+  return llvm::formatv("its {0} {1} together move", step.entries.size(), step.trains ? "steps" : "entries");
+}
+
 void StepTable::printLaunches() const {
   const char *line = "{0,-8} {1,5} {2,-16} {3,-10} {4,9} {5,7} {6,9} {7,9} {8,9} {9,9} {10,9}";
   llvm::outs() << llvm::formatv(line, plan.target, "#", "kind", "kernel", "blocks", "times", "registers", "waves",
@@ -120,11 +127,10 @@ void StepTable::printKinds() const {
 void StepTable::print() const {
   printLaunches();
   printKinds();
-  llvm::outs() << llvm::formatv(
-      "{0,-8} a step moves {1} GB, {2} times the {3} GB of its products and variables, each once\n", "",
-      fixed(double(step.bytes()) * 1e-9, 3),
-      fixed(step.idealBytes ? double(step.bytes()) / double(step.idealBytes) : 0, 2),
-      fixed(double(step.idealBytes) * 1e-9, 3));
+  llvm::outs() << llvm::formatv("{0,-8} {1} {2} GB, {3} times the {4} GB that its products and variables need\n", "",
+                                whoMoves(step), fixed(double(step.bytes()) * 1e-9, 3),
+                                fixed(step.idealBytes ? double(step.bytes()) / double(step.idealBytes) : 0, 2),
+                                fixed(double(step.idealBytes) * 1e-9, 3));
 }
 
 llvm::json::Value StepTable::json() const {
@@ -153,13 +159,10 @@ llvm::json::Value StepTable::json() const {
   llvm::json::Object expectedMs;
   for (auto [i, part] : llvm::enumerate(parts))
     expectedMs[part.name] = expected(i) * 1e3;
-  return llvm::json::Object{{"target", plan.target},
-                            {"launches", std::move(launches)},
-                            {"launch_count", step.count()},
-                            {"bytes", step.bytes()},
-                            {"flops", step.flops()},
-                            {"ideal_bytes", step.idealBytes},
-                            {"expected_ms", std::move(expectedMs)}};
+  return llvm::json::Object{{"target", plan.target},           {"entries", llvm::json::Array(step.entries)},
+                            {"launches", std::move(launches)}, {"launch_count", step.count()},
+                            {"bytes", step.bytes()},           {"flops", step.flops()},
+                            {"ideal_bytes", step.idealBytes},  {"expected_ms", std::move(expectedMs)}};
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 //===- Storage.cpp - tensors in memory ----------------------------------------------===//
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Graph/IR/Shapes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -31,6 +32,11 @@ Value mpc::graph::storageOf(Value v) {
   while (isView(v.getDefiningOp()))
     v = v.getDefiningOp()->getOperand(0);
   return v;
+}
+
+bool mpc::graph::isWideningCast(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  return cast && elementOf(cast.getX()).getIntOrFloatBitWidth() <= elementOf(cast.getY()).getIntOrFloatBitWidth();
 }
 
 void mpc::graph::usersThroughViews(Value v, SmallVectorImpl<Operation *> &users, SmallVectorImpl<Operation *> *views) {

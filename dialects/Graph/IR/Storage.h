@@ -31,6 +31,14 @@ bool isSample(mlir::Operation *op);
 /// (PermanentStorage). v is no view.
 bool isPermanent(mlir::Value v);
 
+/// Returns whether the op is a cast to a type that is no narrower. Reading its operand again costs no more than reading
+/// its result would.
+bool isWideningCast(mlir::Operation *op);
+/// Returns whether each user of an elementwise value computes the value itself where it has several users, rather than
+/// reads it from memory: it takes at most two tensors of its shape (`loads`) and six ops, itself included. The limits
+/// are estimates.
+constexpr bool isCheapToRepeat(int64_t loads, int64_t ops) { return loads <= 2 && ops <= 6; }
+
 /// Appends the ops that use v, directly or through views, in no particular order; the views themselves go to `views`,
 /// parents before their children. A barrier that waits for v is a user.
 void usersThroughViews(mlir::Value v, llvm::SmallVectorImpl<mlir::Operation *> &users,

@@ -29,13 +29,12 @@ RankedTensorType kernel::exchangedSums(Operation *reduction, int64_t threads, in
   return RankedTensorType::get({warps == 1 ? 0 : warps * columns * vector}, accumulatorType(reduction));
 }
 
-/// Returns the bytes of tensors one behind the other, each as `kernel.shared` aligns it.
+/// Returns the bytes of tensors one behind the other, each in a `kernel.shared` of its own.
 static int64_t bytesOfAll(ArrayRef<RankedTensorType> tensors) {
-  constexpr int64_t alignment = 16;
   int64_t bytes = 0;
   for (RankedTensorType tensor : tensors)
     if (int64_t own = graph::bytesOf(tensor))
-      bytes = llvm::alignTo(bytes, alignment) + own;
+      bytes = llvm::alignTo(bytes, sharedAlignment) + own;
   return bytes;
 }
 

@@ -25,9 +25,8 @@ std::optional<Bias> kernel::biasOf(ContractionOpInterface contraction) {
 }
 
 FailureOr<HostCall> HostCall::of(DispatchOp dispatch) {
-  Block &body = dispatch.getBody().front();
   HostCall call;
-  call.contraction = *body.getOps<ContractionOpInterface>().begin();
+  call.contraction = dispatch.getContraction();
   if (std::optional<Bias> bias = biasOf(call.contraction); bias && isa<BlockArgument>(bias->addend)) {
     call.bias = bias->add;
     call.addend = bias->addend;

@@ -5,23 +5,43 @@
 #include "dialects/Interfaces/Contraction.h"
 #include "dialects/Kernel/Analysis/HostCall.h"
 #include "dialects/Kernel/Analysis/Space.h"
+#include "llvm/ADT/APInt.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::kernel;
 
+/// Returns how many elements of a tensor an op reads to compute all of its results.
+static int64_t elementsFor(Operation *op, Value tensor) {
+  auto contraction = dyn_cast<ContractionOpInterface>(op);
+  if (!contraction)
+    return countOf(tensor);
+  MatrixProduct product = contraction.getProduct();
+  int64_t elements = 0; // one tensor may be both operands
+  if (tensor == product.a)
+    elements = product.elementsAt(product.atA);
+  if (tensor == product.b)
+    elements = std::max(elements, product.elementsAt(product.atB));
+  return elements;
+}
+
 /// Returns how many elements of an operand an op reads to compute `wanted` elements of a result.
 static int64_t elementsFor(OpOperand &operand, OpResult result, int64_t wanted) {
   auto indexed = cast<IndexingOpInterface>(operand.getOwner());
-  int64_t elements = countOf(operand.get()), all = countOf(result);
+  int64_t elements = elementsFor(operand.getOwner(), operand.get()), all = countOf(result);
   if (wanted == 0 || !indexed.dependsOn(operand, result))
     return 0;
   LoopKind kind = indexed.getLoopKind();
   if (moves(kind) || kind == LoopKind::Elementwise) // an element of the result needs one of each operand
     return std::min(elements, wanted);
-  return llvm::divideCeil(uint64_t(elements) * uint64_t(std::min(wanted, all)), uint64_t(all));
+  if (wanted >= all)
+    return elements;
+  // The share of the operand, rounded up. Two counts of elements fit into 63 bits each, their product into 128.
+  auto wide = [](int64_t count) { return llvm::APInt(128, uint64_t(count)); };
+  return int64_t(
+      llvm::APIntOps::RoundingUDiv(wide(elements) * wide(wanted), wide(all), llvm::APInt::Rounding::UP).getZExtValue());
 }
 
 SmallVector<int64_t> kernel::elementsRead(DispatchOp dispatch) {
@@ -46,32 +66,24 @@ SmallVector<int64_t> kernel::elementsRead(DispatchOp dispatch) {
   return llvm::map_to_vector(body.getArguments(), [&](Value argument) { return wanted.lookup(argument); });
 }
 
-/// Returns two for each multiply-add of a contraction.
-static double flopsOf(ContractionOpInterface contraction) {
-  double flops = 2;
-  for (const MatrixProduct::Digits &digits : contraction.getProduct().digits)
-    for (int64_t extent : digits)
-      flops *= double(extent);
-  return flops;
-}
-
-/// Returns the bytes of so many elements of a tensor.
-static int64_t bytesOfElements(Value v, int64_t elements) {
+int64_t kernel::bytesOfElements(Value v, int64_t elements) {
   return elements == 0 ? 0 : graph::bytesOf(v.getType()) / countOf(v) * elements;
 }
 
-static LaunchCost costOfProduct(ContractionOpInterface contraction) {
-  return {.kind = contraction->getName().stripDialect().str(), .flops = flopsOf(contraction)};
+LaunchCost kernel::costOfProduct(ContractionOpInterface contraction) {
+  LaunchCost cost{.kind = contraction->getName().stripDialect().str(),
+                  .writtenBytes = graph::bytesOf(contraction->getResult(0).getType()),
+                  .flops = MatrixProduct::flopsOf(contraction.getProduct().digits)};
+  for (Value tensor : llvm::SmallSetVector<Value, 2>(llvm::from_range, contraction->getOperands()))
+    cost.readBytes += bytesOfElements(tensor, elementsFor(contraction, tensor));
+  return cost;
 }
 
-/// Returns the cost of a library's call, which reads the operands of the contraction and a bias, and writes its result.
+/// Returns the cost of a library's call, which computes a contraction and adds a bias.
 static LaunchCost costOfCall(const HostCall &call) {
   LaunchCost cost = costOfProduct(call.contraction);
-  for (Value operand : call.contraction->getOperands())
-    cost.readBytes += graph::bytesOf(operand.getType());
   if (call.bias)
     cost.readBytes += graph::bytesOf(call.addend.getType());
-  cost.writtenBytes = graph::bytesOf(call.value().getType());
   return cost;
 }
 
@@ -123,10 +135,11 @@ SmallVector<LaunchCost> kernel::launchCostsOf(DispatchOp dispatch) {
   ArgumentBytes bytes(dispatch);
   for (auto launch : dispatch.getLaunches()->getAsRange<LaunchAttr>()) {
     bool multiplies = isProduct && costs.empty();
-    LaunchCost cost = multiplies ? costOfProduct(*dispatch.getBody().front().getOps<ContractionOpInterface>().begin())
-                                 : LaunchCost{.kind = isProduct       ? "sums"
-                                                      : fromCall >= 0 ? "behind a call"
-                                                                      : kind};
+    LaunchCost cost{.kind = isProduct ? "sums" : fromCall >= 0 ? "behind a call" : kind};
+    if (multiplies) {
+      cost = costOfProduct(dispatch.getContraction());
+      cost.readBytes = cost.writtenBytes = 0; // the launch's arguments say what it moves
+    }
     bytes.add(launch, fromCall, cost);
     costs.push_back(std::move(cost));
   }

@@ -21,8 +21,7 @@ static bool hasColumns(const MatrixProduct &product) {
 }
 
 FailureOr<ProductResults> ProductResults::of(DispatchOp dispatch) {
-  Block &body = dispatch.getBody().front();
-  ContractionOpInterface contraction = *body.getOps<ContractionOpInterface>().begin();
+  ContractionOpInterface contraction = dispatch.getContraction();
   Value product = contraction->getResult(0);
   ArrayRef<int64_t> shape = shapeOf(product);
   bool columns = hasColumns(contraction.getProduct());

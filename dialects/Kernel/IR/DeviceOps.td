@@ -87,7 +87,7 @@ def Kernel_VoteOp : Kernel_DeviceOp<"vote"> {
 // The op allocates, so that two ops stay two allocations even after a pass that merges equal ops.
 def Kernel_SharedOp : Kernel_DeviceOp<"shared"> {
   let summary = "uninitialised shared memory of the block; every op is an allocation of its own";
-  let arguments = (ins I64Attr:$bytes, DefaultValuedAttr<I64Attr, "16">:$alignment);
+  let arguments = (ins I64Attr:$bytes, DefaultValuedAttr<I64Attr, "::mpc::sharedAlignment">:$alignment);
   let results = (outs Res<Kernel_Shared, "a piece of its own", [MemAlloc]>:$pointer);
   let assemblyFormat = "$bytes attr-dict";
   let hasVerifier = 1;
@@ -165,7 +165,7 @@ def Kernel_RoundBF16Op : Kernel_DeviceOp<"round_bf16", [Pure]> {
   let summary = "rounds an f32 to a number of bf16: to nearest even; NaN becomes the one with the bits 0x7fff0000";
   let description = [{
     The result is an f32 whose lower 16 bits are 0. Kernels for the host may have this op, too. It becomes integer arithmetic (passes/Lowering/MathApprox) where there is no instruction.
-    PTX: cvt.rn.bf16.f32 (sm_80), for two neighbours that are stored together cvt.rn.bf16x2.f32.
+    PTX: cvt.rn.bf16.f32 (sm_80), for two neighbours that are stored together cvt.rn.bf16x2.f32. LLVM folds the conversion of a NaN that only it finds to be constant (0/0, say) to a NaN with other bits.
   }];
   let arguments = (ins F32:$x);
   let results = (outs F32:$y);

@@ -49,6 +49,10 @@ LogicalResult mpc::kernel::verifyNotPlanned(ModuleOp module, StringRef pass) {
                            "run " + pass + " before mpc-plan-arena");
 }
 
+mpc::ContractionOpInterface DispatchOp::getContraction() {
+  return *getBody().front().getOps<ContractionOpInterface>().begin();
+}
+
 //===-- Verifiers --------------------------------------------------------------------------===//
 
 /// The loops that follow a product in its launch, and the library that computes it, write no buffer that

@@ -10,8 +10,10 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "dialects/Interfaces/Contraction.h"
 #include "dialects/Kernel/IR/Contraction.h"
 #include "dialects/Kernel/IR/Loop.h"
+#include "dialects/Kernel/Target/Blocks.h"
 #include "dialects/Kernel/Target/GpuArch.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/SymbolTable.h"

@@ -57,6 +57,8 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
     bool computesNothing();
     bool isBatch() { return getForm() == Form::Batch; }
     bool isContraction() { return getForm() == Form::Contraction; }
+    /// Returns the product or convolution of a contraction; its verifier sees to it that there is one.
+    ::mpc::ContractionOpInterface getContraction();
     /// Returns whether this dispatch is a member of a batch.
     bool isMember() const { return ::llvm::isa_and_nonnull<DispatchOp>((*this)->getParentOp()); }
     ::llvm::LogicalResult verifyContraction();

@@ -24,6 +24,9 @@ inline constexpr HostBlocks hostBlocks;
 /// The threads that run in lockstep on every GPU, and the most threads of a block. Source: CUDA C++ Programming Guide
 /// 12.8, "Technical Specifications per Compute Capability" (table 30).
 inline constexpr int64_t warpThreads = 32, mostBlockThreads = 1024;
+/// A multiprocessor hands out registers to a warp in multiples of so many. Source: CUDA C++ Programming Guide 12.8,
+/// "Hardware Multithreading".
+inline constexpr int64_t warpRegisterUnit = 256;
 /// Returns whether a block may have so many threads. They must be whole warps, because no kernel masks threads out.
 constexpr bool isBlockSize(int64_t threads) {
   return threads >= warpThreads && threads <= mostBlockThreads && threads % warpThreads == 0;
@@ -33,6 +36,10 @@ std::string blockSizes();
 /// The threads of a block where nothing else decides. A few such blocks fill a multiprocessor's 1024 to 2048 threads,
 /// if their registers allow.
 inline constexpr int64_t blockThreads = 256;
+
+/// The alignment in bytes of a piece of shared memory that asks for no other (`kernel.shared`): that of the widest
+/// access.
+inline constexpr int64_t sharedAlignment = 16;
 
 /// Returns how many elements lie between the rows of a block's square tile in shared memory: with one more element than
 /// the tile's side, walking it in either direction never meets a bank twice, whatever the size of elements.

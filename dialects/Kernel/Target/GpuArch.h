@@ -51,6 +51,10 @@ struct GpuArch {
   bool hasWgmma = false;          ///< kernel.wgmma and its kin, kernel.set_registers
   bool hasFloat8Products = false; ///< kernel.wgmma of 8-bit floats, twice as fast as of 16-bit floats
   bool ptxasKnows = true; ///< ptxas 13 has dropped architectures older than sm_75; drivers up to R580 compile their PTX
+
+  /// Returns whether code for this architecture runs on its compute capability alone, and not on newer ones: names with
+  /// an `a` say so (PTX ISA, ".target").
+  bool isExact() const { return name.ends_with("a"); }
 };
 
 /// All known architectures, oldest first.

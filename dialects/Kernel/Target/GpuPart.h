@@ -24,10 +24,12 @@ struct GpuPart {
 llvm::SmallVector<GpuPart> partsOf(const GpuArch &arch);
 
 /// The shares of a part's peaks that good kernels reach, and what starting one costs. Estimates of whole steps use
-/// them (compiler/Report); a schedule's own estimate is finer (passes/Lowering/Schedule/Model.h).
+/// them (compiler/Report); a schedule's own estimate is finer (passes/Lowering/Schedule/Model.h). These numbers are
+/// assumptions, from a reading of the kernels of networks for sm_90a, and not measurements: a GPU's own copies,
+/// products and empty launches are to replace them.
 struct AchievedShares {
-  double memory = 0.9;         ///< 4.3 of the 4.8 TB/s of an H200
-  double math = 0.78;          ///< 770 of the 989 TFLOP/s that an H100 has for bf16
+  double memory = 0.9;         ///< copies at 4.3 of the 4.8 TB/s that an H200's data sheet says
+  double math = 0.78;          ///< dense products at 770 of the 989 TFLOP/s that an H100's data sheet says for bf16
   double launchSeconds = 3e-6; ///< from one launch to the next in a graph of launches
 };
 

@@ -14,6 +14,7 @@
 #include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/DeviceToNvvm/KernelLowering.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -78,6 +79,11 @@ Value KernelLowering::lower(ImplicitLocOpBuilder &b, ApproxOp op) {
 }
 
 Value KernelLowering::lower(ImplicitLocOpBuilder &b, RoundBF16Op op) {
+  // The instruction gives the same NaN for all; LLVM would fold the conversion to one that keeps bits of its operand.
+  if (APFloat x(0.0f); matchPattern(op.getX(), m_ConstantFloat(&x)) && x.isNaN()) {
+    APFloat notANumber(APFloat::IEEEsingle(), APInt(32, 0x7fff0000));
+    return LLVM::ConstantOp::create(b, b.getF32Type(), b.getFloatAttr(b.getF32Type(), notANumber));
+  }
   // LLVM makes one instruction of two neighbours that are stored together.
   Value narrow = LLVM::FPTruncOp::create(b, b.getBF16Type(), op.getX());
   Value code = LLVM::ZExtOp::create(b, b.getI32Type(), LLVM::BitcastOp::create(b, b.getI16Type(), narrow));
@@ -165,7 +171,7 @@ bool KernelLowering::lowerShared() {
     return true;
   OpBuilder b(function);
   dynamicShared = createShared(b, function.getLoc(), function.getName() + "_shared", 0,
-                               std::max<int64_t>(all.alignment, 16), /*dynamic=*/true);
+                               std::max(all.alignment, sharedAlignment), /*dynamic=*/true);
   function->setAttr(kDynamicSharedAttr, b.getI64IntegerAttr(all.bytes));
   return true;
 }

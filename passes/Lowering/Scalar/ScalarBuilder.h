@@ -63,7 +63,7 @@ public:
   Value constant(Type type, Number auto v) {
     if (auto floatType = mlir::dyn_cast<mlir::FloatType>(type))
       return makeConstant(b.getFloatAttr(floatType, double(v)));
-    assert(fits(type, int64_t(v)) && "the number is one of the type");
+    assert(fits(type, v) && "the number is one of the type");
     return constantInt(type, int64_t(v));
   }
   /// Makes an integer modulo 2^width.
@@ -182,10 +182,14 @@ protected:
 
 private:
   static bool isInteger(Value x) { return mlir::isa<mlir::IntegerType>(x.getType()); }
-  /// Returns whether an integer type has the number, with or without a sign.
-  static bool fits(Type type, int64_t v) {
+  /// Returns whether an integer type has the number, cut toward zero, with or without a sign. The behaviour of C++ is
+  /// undefined where a float beyond int64_t is converted to it, so the float is compared first.
+  static bool fits(Type type, Number auto v) {
+    if constexpr (std::is_floating_point_v<decltype(v)>)
+      if (!(double(v) >= -0x1p63 && double(v) < 0x1p63))
+        return false;
     unsigned width = type.getIntOrFloatBitWidth();
-    return llvm::isIntN(width, v) || llvm::isUIntN(width, uint64_t(v));
+    return llvm::isIntN(width, int64_t(v)) || llvm::isUIntN(width, uint64_t(int64_t(v)));
   }
   bool isUnsignedDivision(bool isUnsigned) const { return isUnsigned || integers == Integers::Positions; }
   mlir::arith::IntegerOverflowFlags overflow() const;

@@ -84,7 +84,7 @@ Estimate mpc::hero::estimate(const Problem &p, const Schedule &schedule, const G
 
 Roofline mpc::hero::rooflineOf(const Problem &p, const GpuArch &arch) {
   Roofline roofline;
-  roofline.flops = 2.0 * double(p.m()) * double(p.n()) * double(p.k()) * double(p.z());
+  roofline.flops = MatrixProduct::flopsOf(p.digits);
   for (Type type : {p.a.tensor.getType(), p.b.tensor.getType(), p.hero->getResult(0).getType()})
     roofline.bytes += double(graph::bytesOf(type));
   double best = 0;

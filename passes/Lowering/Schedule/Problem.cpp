@@ -150,9 +150,8 @@ Operand Problem::result() const {
 //===-- Dispatches -------------------------------------------------------------------------------===//
 
 FailureOr<Problem> mpc::hero::describeHero(kernel::DispatchOp dispatch) {
-  // The verifier of contractions sees to it that there is one, of inputs of the dispatch.
-  auto heroes = dispatch.getBody().front().getOps<ContractionOpInterface>();
-  ContractionOpInterface hero = *heroes.begin();
+  // The verifier of contractions sees to it that its operands are inputs of the dispatch.
+  ContractionOpInterface hero = dispatch.getContraction();
   MatrixProduct product = hero.getProduct();
   for (const Digits &digits : product.digits)
     if (llvm::product_of(digits) > INT32_MAX / 2)

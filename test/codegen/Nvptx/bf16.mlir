@@ -28,3 +28,19 @@ llvm.func @pair(%in: !llvm.ptr<1> {llvm.noalias}, %out: !llvm.ptr<1> {llvm.noali
   llvm.store %s1, %out1 {alignment = 2 : i64} : i16, !llvm.ptr<1>
   llvm.return
 }
+
+// A constant NaN is rounded to the bits that the instruction gives, 0x7fff, on all GPUs.
+// CHECK-LABEL: .entry constant(
+// CHECK: st.global.b16 {{.*}}, 32767;
+// SM75-LABEL: .entry constant(
+// SM75: st.global.b16 {{.*}}, 32767;
+llvm.func @constant(%out: !llvm.ptr<1> {llvm.noalias}) attributes {kernel.entry = #kernel.entry<threads = 32>} {
+  %c16 = arith.constant 16 : i32
+  %x = arith.constant 0x7fa00001 : f32
+  %y = kernel.round_bf16 %x
+  %bits = arith.bitcast %y : f32 to i32
+  %half = arith.shrui %bits, %c16 : i32
+  %short = arith.trunci %half : i32 to i16
+  llvm.store %short, %out {alignment = 2 : i64} : i16, !llvm.ptr<1>
+  llvm.return
+}

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -84,6 +85,71 @@ TEST(LaunchCosts, ValuesThatNoResultNeedsAreNotRead) {
     return %r : tensor<4x8xf32>
   })");
   EXPECT_EQ(kernel::elementsRead(p.dispatch), (Counts{32, 0}));
+}
+
+TEST(LaunchCosts, SharesOfLargeTensorsDoNotOverflow) {
+  Parsed p(R"(func.func @f(%x: tensor<1x1x17179869184xf32>) -> tensor<1x1x4294967296xf32> {
+    %r = kernel.dispatch pointwise "d" (%x) : (tensor<1x1x17179869184xf32>) -> tensor<1x1x4294967296xf32> {
+    ^bb0(%a: tensor<1x1x17179869184xf32>):
+      %y, %i = graph.max_pool %a {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>}
+          : (tensor<1x1x17179869184xf32>) -> (tensor<1x1x8589934592xf32>, tensor<1x1x8589934592xi16>)
+      %s = graph.slice %y {starts = array<i64: 0, 0, 0>, sizes = array<i64: 1, 1, 4294967296>, strides = array<i64: 1, 1, 1>}
+          : (tensor<1x1x8589934592xf32>) -> tensor<1x1x4294967296xf32>
+      kernel.yield %s : tensor<1x1x4294967296xf32>
+    }
+    return %r : tensor<1x1x4294967296xf32>
+  })");
+  EXPECT_EQ(kernel::elementsRead(p.dispatch), (Counts{int64_t(1) << 33})); // half of 2^34
+}
+
+/// Returns a function with one dispatch of one convolution, `op` of %a and %b.
+std::string convolution(StringRef op, StringRef a, StringRef b, StringRef result, int stride, int pad) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::formatv(
+      R"(func.func @f(%x: {1}, %y: {2}) -> {3} {{
+        %r = kernel.dispatch contraction "d" (%x, %y) : ({1}, {2}) -> {3} {{
+        ^bb0(%a: {1}, %b: {2}):
+          %c = graph.{0} %a, %b {{strides = array<i64: {4}, {4}>, dilations = array<i64: 1, 1>, pad_low = array<i64: {5}, {5}>,
+              pad_high = array<i64: {5}, {5}>, groups = 1 : i64} : ({1}, {2}) -> {3}
+          kernel.yield %c : {3}
+        }
+        return %r : {3}
+      })",
+      op, a, b, result, stride, pad);
+  return text;
+}
+
+// A 1x1 kernel with stride 2 reads every second row and column; windows of three rows meet each other.
+TEST(LaunchCosts, WindowsThatLieApartLeaveElementsUnread) {
+  const char *x = "tensor<2x8x56x56xf32>", *y = "tensor<2x16x28x28xf32>", *one = "tensor<16x8x1x1xf32>",
+             *three = "tensor<16x8x3x3xf32>";
+  constexpr int64_t all = 2 * 8 * 56 * 56, apart = 2 * 8 * 28 * 28, results = 2 * 16 * 28 * 28;
+  Parsed conv(convolution("conv", x, one, y, 2, 0));
+  EXPECT_EQ(kernel::elementsRead(conv.dispatch), (Counts{apart, 16 * 8}));
+  Parsed weights(convolution("conv_weight_grad", x, y, one, 2, 0));
+  EXPECT_EQ(kernel::elementsRead(weights.dispatch), (Counts{apart, results}));
+  Parsed inputs(convolution("conv_input_grad", y, one, x, 2, 0));
+  EXPECT_EQ(kernel::elementsRead(inputs.dispatch), (Counts{results, 16 * 8}));
+  Parsed larger(convolution("conv", x, three, y, 2, 1));
+  EXPECT_EQ(kernel::elementsRead(larger.dispatch), (Counts{all, 16 * 8 * 9}));
+
+  // The call of a host's library moves as much.
+  SmallVector<kernel::LaunchCost> costs = kernel::launchCostsOf(conv.dispatch);
+  ASSERT_EQ(costs.size(), 1u);
+  EXPECT_EQ(costs[0].readBytes, 4 * (apart + 16 * 8));
+  EXPECT_EQ(costs[0].writtenBytes, 4 * results);
+}
+
+TEST(LaunchCosts, AProductOfATensorWithItselfReadsItOnce) {
+  Parsed p(R"(func.func @f(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+    %r = kernel.dispatch contraction "d" (%x) : (tensor<8x8xf32>) -> tensor<8x8xf32> {
+    ^bb0(%a: tensor<8x8xf32>):
+      %y = graph.matmul %a, %a : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+      kernel.yield %y : tensor<8x8xf32>
+    }
+    return %r : tensor<8x8xf32>
+  })");
+  EXPECT_EQ(kernel::costOfProduct(p.dispatch.getContraction()).readBytes, 4 * 64);
 }
 
 // The first kernel multiplies and leaves partial sums in the scratch; the second one adds them up.

@@ -172,6 +172,7 @@ def check_messages(machine):
     expect(machine, ["driver is too old: it is of CUDA 11.8, and PTX 8.0 of sm_90a needs 12.0", "install a newer driver, or compile the model for an older --target too"], *train,
            FAIL="cubin", COMPUTE=90, VERSION=11080, arch="sm_90a")
     expect(machine, [r"has no plan for the GPU 'Fake GPU' of compute capability 7.0; it has: sm_75, sm_80, sm_90a", "compile the model with --target=sm_70"], *train, COMPUTE=70)
+    expect(machine, [r"has no plan for the GPU 'Fake GPU' of compute capability 5.0; it has: ", "GPUs of compute capability 6.0 and newer are supported"], *train, COMPUTE=50)
     expect(machine, [r"the GPU 'Fake GPU' has no room for the program's memory of \d+ bytes \(.* KiB\): 1000 bytes \(1000 bytes\) of 1000 bytes are free",
                      "compile the model with a smaller --batch"], *train, MEMORY=1000)
     expect(machine, [r"sm_80.0.ptx: the driver cannot load the kernels: CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed; it says: ptxas application ptx input, line 7; fatal : Unexpected instruction\n"],
