@@ -171,7 +171,9 @@ void CudaDevice::prepare() {
   wait();
 }
 
-/// Converts a tensor map to the driver's form.
+/// Converts a tensor map to the driver's form. Drivers before CUDA 13.2 make faulty maps of tensors below 128 KiB for
+/// Blackwell (release notes of driver 595.71.05, "Known Issues"), which CUTLASS repairs by clearing a bit that is
+/// reserved on Hopper. Nothing is repaired here, because plans with tensor maps run on compute capability 9.0 alone.
 static TensorMapBytes encode(const Driver &cu, const TensorMap &map, Address address) {
   if (!cu.tensorMapEncodeTiled || !cu.tensorMapEncodeIm2col)
     fail("cuda", "the NVIDIA driver is too old: it lacks tensor maps, which came with CUDA 12.0",
