@@ -24,7 +24,7 @@ protected:
   void SetUp() override {
     std::string pattern = (fs::temp_directory_path() / "mpc-driver-XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root = pattern;
+    root = fs::canonical(pattern);
     for (const char *folder : {"empty", "full"})
       fs::create_directory(root / folder);
     fs::copy_file(MPC_FAKE_CUDA, root / "full" / name);
