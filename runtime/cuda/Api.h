@@ -27,6 +27,7 @@ enum : Result {
   kSuccess = 0,
   kOutOfMemory = 2,
   kNoDevice = 100,
+  kNoPtxCompiler = 221,
   kUnsupportedPtxVersion = 222,
   kNotReady = 600,
 };

@@ -46,6 +46,11 @@ ModuleHandle CudaCode::loadPtx(const GpuModule &module) {
                 ".", version % 10, " of ", plan_.target, " needs ", versionText(cudaOfPtx(version))),
          "install a newer driver, or compile the model for an older --target too");
   }
+  // The driver's compiler is a library of its own, which containers may lack.
+  if (result == kNoPtxCompiler)
+    fail("cuda", concat("the driver cannot compile PTX of ", plan_.target, ": ", context_.driver().describe(result)),
+         "put the folder of libnvidia-ptxjitcompiler.so.1, a part of the driver, into LD_LIBRARY_PATH, or compile the "
+         "model where ptxas is");
   if (result != kSuccess)
     fail(concat(program_.where(), ": ", module.ptx),
          concat("the driver cannot load the kernels: ", context_.driver().describe(result),

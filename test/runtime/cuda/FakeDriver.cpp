@@ -35,6 +35,7 @@ struct Error {
     {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {221, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND", "PTX JIT compiler library not found"},
     {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
@@ -432,6 +433,8 @@ EXPORT cuModuleLoadDataEx(ModuleHandle *handle, const void *image, unsigned coun
       return 200;
     return create(driver.modules, handle, new Module{std::string(bytes, table + uint64_t(size) * sections), false});
   }
+  if (fails("compiler"))
+    return kNoPtxCompiler;
   std::string ptx = bytes; // ends at its NUL
   size_t version = ptx.find(".version "), target = ptx.find(".target sm_");
   int major = 0, minor = 0;

@@ -178,6 +178,8 @@ def check_messages(machine):
                      "compile the model with a smaller --batch"], *train, MEMORY=1000)
     expect(machine, [r"sm_80.0.ptx: the driver cannot load the kernels: CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed; it says: ptxas application ptx input, line 7; fatal : Unexpected instruction\n"],
            *train, FAIL="jit", COMPUTE=120)
+    expect(machine, ["error: cuda: the driver cannot compile PTX of sm_80: CUDA_ERROR_JIT_COMPILER_NOT_FOUND: PTX JIT compiler library not found\n",
+                     "hint: put the folder of libnvidia-ptxjitcompiler.so.1, a part of the driver, into LD_LIBRARY_PATH, or compile the model where ptxas is"], *train, FAIL="compiler", COMPUTE=120)
     # A fault is seen late, unless each launch is waited for.
     fault = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
     expect(machine, ["cuda: the GPU stopped: " + fault, "run again with --check-launches to learn in which launch"], *train, FAIL="launch:7")
