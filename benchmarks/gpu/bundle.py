@@ -3,8 +3,9 @@
 
 usage: bundle.py [--build DIR] [--out FOLDER] [--small] [--emulator]
 The folder holds programs for sm_90a (as cubin if ptxas is found) and sm_80, sm_75 (PTX), the data and the host's results of the programs
-that are checked, tuners of single layers, the peers' scripts, and run.sh, which unpacks the programs, checks, measures, and prints one table. --small --emulator builds a few tiny networks whose programs also hold
-the emulator's code, to try the folder without a GPU (`run.sh --device=emulator`).
+that are checked, tuners of single layers, the peers' scripts, first-run.sh, which tries the programs on a new machine in less than ten minutes, and run.sh, which unpacks the programs, checks, measures, and
+prints one table. --small --emulator builds a few tiny networks whose programs also hold
+the emulator's code, to try the folder without a GPU (`first-run.sh --device=emulator`, `run.sh --device=emulator`).
 """
 import argparse
 import json
@@ -50,12 +51,12 @@ class Bundle:
         return path
 
     def compile(self, model, name, precision, batch, targets, *options):
-        """Compiles the model for SGD with momentum; returns the path of the program in the folder."""
+        """Compiles the model for SGD with momentum; returns the path of the program in the folder, and what the compiler printed."""
         program = os.path.join("programs", f"{name}-{precision}")
-        subprocess.run([self.mpc, "compile", model, "-o", self.path(program), "--quiet", f"--target={targets}{self.emulator}", "--batch", str(batch), "--precision",
+        done = subprocess.run([self.mpc, "compile", model, "-o", self.path(program), "--quiet", f"--target={targets}{self.emulator}", "--batch", str(batch), "--precision",
                         precision, "--opt-level", LEVEL[precision], "--loss=softmax_cross_entropy:logits:label", "--optimizer=sgd", "--lr=0.01",
-                        "--momentum=0.9", *options], check=True)
-        return program
+                        "--momentum=0.9", *options], check=True, stdout=subprocess.PIPE, text=True)
+        return program, done.stdout
 
     def check(self, name, batch):
         """Adds the programs of a network with their data, and what the host plan of each gives: the losses of STEPS steps and the first step's gradients."""
@@ -64,7 +65,7 @@ class Bundle:
         data = os.path.join("data", f"{name}.npz")
         np.savez(self.path(data), x=rng.normal(size=(batch,) + SHAPE[name]).astype(np.float32), label=rng.integers(0, 10, batch))
         for precision in LEVEL:
-            program = self.compile(model, f"check-{name}", precision, batch, "host,sm_75,sm_80,sm_90a", "--params=.*weight", *SCALE[precision])
+            program, _ = self.compile(model, f"check-{name}", precision, batch, "host,sm_75,sm_80,sm_90a", "--params=.*weight", *SCALE[precision])
             traced, expected = self.path("traced.npz"), os.path.join("data", f"{name}-{precision}.npz")
             subprocess.run([self.path(program), "trace", "--device=host", "--lr=0.001", "--data", self.path(data), "--steps", str(STEPS), "--out", traced],
                            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -76,8 +77,10 @@ class Bundle:
     def training(self, name, batch):
         model = self.model(name, "--no-values")
         for precision in LEVEL:
-            program = self.compile(model, f"training-{name}-{batch}", precision, batch, "sm_90a", "--params=.*weight", "--no-trace")
-            self.index["training"].append({"network": name, "batch": batch, "precision": precision, "program": program})
+            program, printed = self.compile(model, f"training-{name}-{batch}", precision, batch, "sm_90a", "--params=.*weight", "--no-trace", "--kernel-report=json")
+            step = json.loads(printed)["step_report"][0]
+            report = {key: step[key] for key in ("launch_count", "bytes", "expected_ms")}
+            self.index["training"].append({"network": name, "batch": batch, "precision": precision, "program": program, "report": report})
 
     def kernel(self, name, maker, *arguments):
         net = Network(name, values=False)
@@ -85,7 +88,7 @@ class Bundle:
         model = net.save(self.path("models", name + ".onnx"))
         batch = networks.batch_of(name, self.size, arguments)
         for precision in ("fp16", "bf16"):
-            program = self.compile(model, f"kernel-{name}", precision, batch, "sm_90a", "--params=.*weight", "--no-trace")
+            program, _ = self.compile(model, f"kernel-{name}", precision, batch, "sm_90a", "--params=.*weight", "--no-trace")
             self.index["kernels"].append({"name": name, "kind": maker.__name__, "arguments": arguments, "precision": precision, "program": program, **about})
 
     def tuner(self, name, maker, *arguments):
@@ -98,7 +101,7 @@ class Bundle:
         self.index["tuners"].append({"name": name, "kind": maker.__name__, "arguments": arguments, "precision": "bf16", "program": program, **about})
 
     def finish(self):
-        for source in ("bundle/run.sh", "bundle/run.py", "bundle/check.py", "../peers/training.py", "../peers/kernels.py", "../peers/server.py"):
+        for source in ("bundle/first-run.sh", "bundle/first_run.py", "bundle/run.sh", "bundle/run.py", "bundle/check.py", "../peers/training.py", "../peers/kernels.py", "../peers/server.py"):
             shutil.copy(os.path.join(HERE, source), self.out)
         if self.emulator:
             shutil.copy(os.path.join(os.path.dirname(self.mpc), "libmpc-emulator.so"), self.path("programs"))

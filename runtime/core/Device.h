@@ -20,6 +20,7 @@ struct DeviceOptions {
   std::string library = "auto"; // host: see LibraryProvider
   uint64_t threadOrder = 0;     // emulator: seed of the order in which GPU threads run
   bool checkLaunches = false;   // wait for every launch; a fault is an Error that names its node
+  double launchSeconds = 20;    // GPUs, with checkLaunches: a launch that takes longer is an Error; 0: wait without end
   NoteSink note;                // receives one-line notes for the user; null: they are dropped
 };
 

@@ -27,7 +27,9 @@ enum : Result {
   kSuccess = 0,
   kOutOfMemory = 2,
   kNoDevice = 100,
+  kNoPtxCompiler = 221,
   kUnsupportedPtxVersion = 222,
+  kNotReady = 600,
 };
 // Attributes of a device, and of a function.
 enum : int {
@@ -84,6 +86,7 @@ enum : int { kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6 
   X(streamCreate, cuStreamCreate, (StreamHandle *stream, unsigned flags))                                                              \
   X(streamDestroy, cuStreamDestroy_v2, (StreamHandle stream))                                                                          \
   X(streamSynchronize, cuStreamSynchronize, (StreamHandle stream))                                                                     \
+  X(streamQuery, cuStreamQuery, (StreamHandle stream))                                                                                 \
   X(streamWaitEvent, cuStreamWaitEvent, (StreamHandle stream, EventHandle event, unsigned flags))                                      \
   X(streamBeginCapture, cuStreamBeginCapture_v2, (StreamHandle stream, int mode))                                                      \
   X(streamEndCapture, cuStreamEndCapture, (StreamHandle stream, GraphHandle *graph))                                                   \

@@ -2,6 +2,14 @@
 
 #include "runtime/support/Error.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+#include <unistd.h>
+
 namespace mpc::rt::cuda {
 
 Context::Context(const Gpu &gpu) : driver_(Driver::get()), gpu_(gpu) {
@@ -10,6 +18,8 @@ Context::Context(const Gpu &gpu) : driver_(Driver::get()), gpu_(gpu) {
 }
 
 Context::~Context() {
+  if (abandoned_)
+    return;
   // After a fault every call fails with it; the driver then frees everything when the process ends.
   driver_.ctxSetCurrent(context_);
   for (const Owned &each : owned_)
@@ -45,6 +55,30 @@ void Context::enter() const { driver_.check(driver_.ctxSetCurrent(context_), "ca
 void Context::stopped(Result result) const {
   driver_.check(result, "the GPU stopped", "run again with --check-launches to learn in which launch");
   __builtin_unreachable();
+}
+
+/// Ends the process with its exit status, but without the exit handlers that were registered before this one.
+static void endNow(int status, void *) {
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+Result Context::wait(StreamHandle stream, double seconds) {
+  if (seconds == 0)
+    return driver_.streamSynchronize(stream);
+  using namespace std::chrono;
+  auto end = steady_clock::now() + duration<double>(seconds);
+  for (microseconds pause(10);; pause = std::min<microseconds>(pause * 2, milliseconds(10))) {
+    Result result = driver_.streamQuery(stream);
+    if (result != kNotReady)
+      return result;
+    if (steady_clock::now() >= end)
+      break;
+    std::this_thread::sleep_for(pause);
+  }
+  abandoned_ = true;
+  on_exit(endNow, nullptr);
+  return kNotReady;
 }
 
 Address Context::allocate(int64_t bytes, std::string_view what) {

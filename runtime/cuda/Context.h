@@ -13,7 +13,7 @@ class Context {
 public:
   /// Takes the GPU's primary context. All functions below throw Error when the driver refuses.
   explicit Context(const Gpu &gpu);
-  /// Waits for the GPU and frees everything, the youngest first.
+  /// Waits for the GPU and frees everything, the youngest first; does nothing after a wait that ran out of time.
   ~Context();
   Context(const Context &) = delete;
   Context &operator=(const Context &) = delete;
@@ -26,6 +26,11 @@ public:
     if (result != kSuccess)
       stopped(result);
   }
+
+  /// Waits until all work of the stream is done, for at most `seconds` (0: without end). Returns the driver's result;
+  /// kNotReady says that the time is up. Then the driver must not be called any more, because every call may wait for
+  /// the work that does not end; for the same reason the process will end without the driver's exit handlers.
+  Result wait(StreamHandle stream, double seconds);
 
   /// Allocates device memory. `what` names it in the error: "the arena".
   Address allocate(int64_t bytes, std::string_view what);
@@ -54,6 +59,7 @@ private:
   const Driver &driver_;
   Gpu gpu_;
   ContextHandle context_ = nullptr;
+  bool abandoned_ = false; // a wait ran out of time
   std::vector<Owned> owned_;
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/cuda/Driver.h"
 
+#include "runtime/cuda/DriverLibrary.h"
 #include "runtime/support/Error.h"
 
 #include <cstring>
@@ -27,9 +28,7 @@ const Driver &Driver::get() {
 
 Driver::Driver() : Functions() {
   // The library is never closed, because the driver keeps threads and exit handlers.
-  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    fail(kWhere, concat("this machine has no NVIDIA driver (", dlerror(), ")"), "install the driver of its GPU");
+  void *library = openDriverLibrary();
 #define MPC_CUDA_SYMBOL(name, symbol, parameters) #symbol "\0"
   static constexpr char symbols[] = MPC_CUDA_FUNCTIONS(MPC_CUDA_SYMBOL) MPC_CUDA_OPTIONAL_FUNCTIONS(MPC_CUDA_SYMBOL);
 #undef MPC_CUDA_SYMBOL

@@ -29,8 +29,8 @@ struct Functions {
 /// The functions of the driver are members, by the names of MPC_CUDA_FUNCTIONS and MPC_CUDA_OPTIONAL_FUNCTIONS.
 class Driver : public Functions {
 public:
-  /// Opens libcuda.so.1 and initializes it, once; returns the same object at every call. Throws Error that says what is
-  /// missing: the driver, a function (when the driver is too old for it), or a GPU.
+  /// Opens the driver's library and initializes it, once; returns the same object at every call. Throws Error that says
+  /// what is missing: the driver, a function (when the driver is too old for it), or a GPU.
   static const Driver &get();
 
   /// Returns the first GPU that CUDA_VISIBLE_DEVICES leaves. Throws Error.

@@ -1,5 +1,6 @@
 #include "runtime/core/Device.h"
 
+#include "runtime/devices/CudaCode.h"
 #include "runtime/devices/CudaDevice.h"
 #include "runtime/devices/EmulatorDevice.h"
 #include "runtime/devices/HostDevice.h"
@@ -82,7 +83,9 @@ std::string describeGpu(const Program &program) {
     cuda::Gpu gpu = cuda::Driver::get().gpu();
     text = concat(gpu.name, ", compute capability ", gpu.compute / 10, ".", gpu.compute % 10, ", ",
                   bytesText(int64_t(gpu.bytes)), ", driver of CUDA ", cuda::versionText(gpu.driver));
-    text += concat("; plan ", choosePlan(program, gpu).target);
+    const Plan &plan = choosePlan(program, gpu);
+    text += concat("; plan ", plan.target);
+    text += concat(", ", describeCode(program, plan, gpu));
   });
   return text;
 }

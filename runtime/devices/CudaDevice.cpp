@@ -1,5 +1,6 @@
 #include "runtime/devices/CudaDevice.h"
 
+#include "runtime/devices/CudaCode.h"
 #include "runtime/devices/CudaSnapshots.h"
 #include "runtime/support/Error.h"
 
@@ -57,8 +58,8 @@ const Plan &choosePlan(const Program &program, const Gpu &gpu) {
 }
 
 CudaDevice::CudaDevice(const Program &program, const Plan &plan, const Gpu &gpu, const DeviceOptions &options)
-    : program_(program), plan_(plan), gpu_(gpu), checkLaunches_(options.checkLaunches), context_(gpu),
-      cu_(context_.driver()) {
+    : program_(program), plan_(plan), gpu_(gpu), note_(options.note), checkLaunches_(options.checkLaunches),
+      launchSeconds_(options.launchSeconds), context_(gpu), cu_(context_.driver()) {
   context_.enter();
   compute_ = context_.stream();
   arena_ = context_.allocate(std::max<int64_t>(plan.arenaBytes, 1), "the program's memory");
@@ -122,42 +123,14 @@ std::unique_ptr<Snapshots> CudaDevice::snapshots(std::vector<ArenaRange> ranges,
 
 //===-- Kernels --------------------------------------------------------------------------------===//
 
-/// Returns 78 for PTX of version 7.8; 0 for text that is not PTX.
-static int ptxVersionOf(const std::string &ptx) {
-  size_t at = ptx.find(".version ");
-  int major = 0, minor = 0;
-  return at != ptx.npos && std::sscanf(ptx.c_str() + at, ".version %d.%d", &major, &minor) == 2 ? major * 10 + minor
-                                                                                                : 0;
-}
-
-/// Loads the cubin if it was made for this GPU or an older one of its generation; otherwise, or if the
-/// driver is too old for the cubin, loads PTX.
-ModuleHandle CudaDevice::load(const GpuModule &module) {
-  ModuleHandle handle = nullptr;
-  std::string log;
-  if (!module.cubin.empty() && plan_.gpu->compute / 10 == gpu_.compute / 10 &&
-      context_.load(program_.section(module.cubin).data(), handle, log) == kSuccess)
-    return handle;
-  std::string ptx(program_.section(module.ptx)); // the driver needs a 0 at its end
-  Result result = context_.load(ptx.c_str(), handle, log);
-  if (result == kUnsupportedPtxVersion) {
-    int version = ptxVersionOf(ptx);
-    fail("cuda",
-         concat("the NVIDIA driver is too old: it is of CUDA ", versionText(gpu_.driver), ", and PTX ",
-                computeText(version), " of ", plan_.target, " needs ", versionText(cudaOfPtx(version))),
-         "install a newer driver, or compile the model for an older --target too");
-  }
-  if (result != kSuccess)
-    fail(concat(program_.where(), ": ", module.ptx),
-         concat("the driver cannot load the kernels: ", cu_.describe(result), log.empty() ? "" : "; it says: ", log),
-         "please report it with the model and the options");
-  return handle;
-}
-
 void CudaDevice::loadKernels() {
+  CudaCode code(program_, plan_, gpu_, context_);
   std::vector<ModuleHandle> modules;
   for (const GpuModule &module : plan_.modules)
-    modules.push_back(load(module));
+    modules.push_back(code.load(module));
+  if (!code.refusal().empty() && note_)
+    note_(concat("the driver compiles PTX of ", plan_.target,
+                 ", because it refuses the program's machine code: ", code.refusal(), "; a newer driver may take it"));
   for (const GpuKernel &about : plan_.kernels) {
     FunctionHandle &function = functions_.emplace_back();
     cu_.check(cu_.moduleGetFunction(&function, modules[size_t(about.module)], about.symbol.c_str()),
@@ -192,7 +165,9 @@ void CudaDevice::prepare() {
   wait();
 }
 
-/// Converts a tensor map to the driver's form.
+/// Converts a tensor map to the driver's form. Drivers before CUDA 13.2 make faulty maps of tensors below 128 KiB for
+/// Blackwell (release notes of driver 595.71.05, "Known Issues"), which CUTLASS repairs by clearing a bit that is
+/// reserved on Hopper. Nothing is repaired here, because plans with tensor maps run on compute capability 9.0 alone.
 static TensorMapBytes encode(const Driver &cu, const TensorMap &map, Address address) {
   if (!cu.tensorMapEncodeTiled || !cu.tensorMapEncodeIm2col)
     fail("cuda", "the NVIDIA driver is too old: it lacks tensor maps, which came with CUDA 12.0",
@@ -226,10 +201,15 @@ static TensorMapBytes encode(const Driver &cu, const TensorMap &map, Address add
   return bytes;
 }
 
-void CudaDevice::launch(const Launch &launch) const {
+size_t CudaDevice::kernelOf(const Launch &launch) const {
   size_t kernel = 0;
   while (plan_.kernels[kernel].symbol != launch.kernel)
     ++kernel;
+  return kernel;
+}
+
+void CudaDevice::launch(const Launch &launch) const {
+  size_t kernel = kernelOf(launch);
   const GpuKernel &about = plan_.kernels[kernel];
   std::vector<Address> arguments;
   for (int64_t offset : launch.args)
@@ -259,12 +239,25 @@ void CudaDevice::run(const Entry &entry, std::vector<double> *seconds) {
     context_.check(cu_.graphLaunch(graph, compute_));
 }
 
+void CudaDevice::waitChecked(const Entry &entry, const Launch &launch) {
+  Result result = context_.wait(compute_, launchSeconds_);
+  if (result == kSuccess)
+    return;
+  const GpuKernel &about = plan_.kernels[kernelOf(launch)];
+  std::string what = concat("launch ", describe(launch), ", kernel ", launch.kernel, ", grid ",
+                            about.blocks(launch.grid[0], gpu_.multiprocessors), " x ", launch.grid[1], " x ",
+                            launch.grid[2], " of ", about.threads, " threads, of entry '", entry.name, "'");
+  if (result == kNotReady)
+    fail("cuda", concat(what, ": has not ended after ", launchSeconds_, " s"),
+         "run again with a larger --launch-timeout; if it does not end then either, please report it with the model, "
+         "the options and what `compute-sanitizer --tool=synccheck` prints of this command");
+  cu_.check(result, what, "please report it with the model and the options");
+}
+
 void CudaDevice::runChecked(const Entry &entry) {
   for (const Launch &each : entry.launches) {
     launch(each);
-    cu_.check(cu_.streamSynchronize(compute_),
-              concat("launch ", describe(each), ", kernel ", each.kernel, ", of entry '", entry.name, "'"),
-              "please report it with the model and the options");
+    waitChecked(entry, each);
   }
 }
 
@@ -274,7 +267,10 @@ void CudaDevice::runObserved(const Entry &entry, LaunchObserver &observer) {
   for (const Launch &each : entry.launches) {
     observer.before(each);
     launch(each);
-    wait();
+    if (checkLaunches_)
+      waitChecked(entry, each);
+    else
+      wait();
     observer.after(each);
   }
 }

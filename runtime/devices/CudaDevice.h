@@ -30,8 +30,9 @@ public:
   std::vector<double> time(const Entry &entry, size_t count);
 
 private:
-  cuda::ModuleHandle load(const GpuModule &module);
   void loadKernels();
+  /// Returns the index of the launch's kernel in the plan.
+  size_t kernelOf(const Launch &launch) const;
   void launch(const Launch &launch) const;
   void runTimed(const Entry &entry, std::vector<double> &seconds);
   /// Gives the GPU `count` pieces of work one after the other, with events between them, and adds to each element of
@@ -39,12 +40,17 @@ private:
   template <typename Start>
   void addTimes(size_t count, double *seconds, Start start);
   void runChecked(const Entry &entry);
+  /// Waits until the launch, the newest of the entry, is done. Throws Error that names it when it failed, or when it
+  /// has not ended in time.
+  void waitChecked(const Entry &entry, const Launch &launch);
   void wait() const;
 
   const Program &program_;
   const Plan &plan_;
   cuda::Gpu gpu_;
+  NoteSink note_;
   bool checkLaunches_;
+  double launchSeconds_;
   mutable cuda::Context context_;
   const cuda::Driver &cu_;
   cuda::StreamHandle compute_;

@@ -14,8 +14,13 @@ static void addSessionOptions(CLI::App &app, Options &options) {
   app.add_option("--device", options.session.device,
                  "where it runs: auto (a GPU where there is one, else the host), cuda, host or emulator")
       ->check(oneOf("auto,cuda,host,emulator"));
-  app.add_flag("--check-launches", options.session.checkLaunches,
-               "wait for every launch, so that a fault is an error that names its node");
+  auto *checked = app.add_flag("--check-launches", options.session.checkLaunches,
+                               "wait for every launch, so that a fault is an error that names its node");
+  app.add_option("--launch-timeout", options.session.launchSeconds,
+                 "with --check-launches on a GPU: seconds after which a launch that still runs is an error (20; 0: "
+                 "wait without end)")
+      ->check(finiteNumber(/*aboveZero=*/false))
+      ->needs(checked);
   app.add_option("--arch", options.session.arch,
                  "emulator: the architecture, of those that the program was compiled for (default: the newest)");
   app.add_option("--library", options.session.library,

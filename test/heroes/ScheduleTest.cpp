@@ -145,6 +145,18 @@ std::string feedOf(const hero::Operand &operand) {
   return !box ? "gathered" : box->pixels ? "im2col" : "tiled";
 }
 
+TEST(HeroProblem, OffsetsOfTapsHaveEightBitsInTwoDimensions) {
+  // The corners stay in [-128, 127], so that only the farthest tap decides.
+  auto feed = [](int64_t taps, int64_t dilation, int64_t padHigh) {
+    Window w = square(2, 300, 64, 64, 1, 1);
+    w.kernel = {taps, 1}, w.dilations = {dilation, 1}, w.padLow = {128, 0}, w.padHigh = {padHigh, 0};
+    w.weightChannelsLast = true;
+    return feedOf(Described(convCase(ConvKind::Forward, "f16", w)).problem.a);
+  };
+  EXPECT_EQ(feed(4, 85, 127), "im2col"); // the last tap is 255 away
+  EXPECT_EQ(feed(5, 64, 128), "gathered");
+}
+
 TEST(HeroProblem, TilesAreBoxesWhereTheyCan) {
   for (bool transposeA : {false, true})
     for (bool transposeB : {false, true}) {

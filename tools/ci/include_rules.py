@@ -56,7 +56,7 @@ ROOMS = {
         "support": (),
         "host": ("abi", "support"),
         "onednn": ("abi", "host", "support"),
-        "cuda": ("abi", "support"),
+        "cuda": ("abi", "host", "support"),
         "emulator": ("abi", "host", "support"),
         "core": ("abi", "host", "support"),
         "devices": ("abi", "core", "cuda", "host", "support"),

@@ -51,8 +51,9 @@ static std::optional<Box> tiled(const Operand &operand, int64_t elementBytes, in
 
 //===-- im2col -----------------------------------------------------------------------------------------===//
 
-/// What a tensor map can express of the corners of the positions and of the taps, by the number of spatial
-/// dimensions (CUDA driver API, cuTensorMapEncodeIm2col; PTX ISA, "im2col offsets").
+/// Returns whether a tensor map can express the corners of the positions, and a load the offsets of the taps. A corner
+/// is from -2^15, -2^7 or -2^4 by the number of spatial dimensions (CUDA driver API, cuTensorMapEncodeIm2col), an
+/// offset at most 2^16 - 1, 2^8 - 1 or 2^5 - 1 (PTX ISA, "im2col mode", the table "im2col offsets range").
 static bool fits(const Box::Dimension &at, size_t spatial) {
   int64_t corner = spatial == 1 ? 32768 : spatial == 2 ? 128 : 16;
   auto inside = [&](int64_t bound) { return bound >= -corner && bound < corner; };

@@ -25,8 +25,9 @@ MPC_CUDA_OPTIONAL_FUNCTIONS(CHECK)
 
 constexpr bool same(long ours, long theirs) { return ours == theirs; }
 static_assert(same(kSuccess, CUDA_SUCCESS) && same(kOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY) &&
-              same(kNoDevice, CUDA_ERROR_NO_DEVICE) &&
-              same(kUnsupportedPtxVersion, CUDA_ERROR_UNSUPPORTED_PTX_VERSION));
+              same(kNoDevice, CUDA_ERROR_NO_DEVICE) && same(kNoPtxCompiler, CUDA_ERROR_JIT_COMPILER_NOT_FOUND) &&
+              same(kUnsupportedPtxVersion, CUDA_ERROR_UNSUPPORTED_PTX_VERSION) &&
+              same(kNotReady, CUDA_ERROR_NOT_READY));
 static_assert(same(kComputeMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) &&
               same(kComputeMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) &&
               same(kMaxSharedBytesPerBlock, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) &&

@@ -35,8 +35,10 @@ struct Error {
     {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {221, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND", "PTX JIT compiler library not found"},
     {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {600, "CUDA_ERROR_NOT_READY", "device not ready"},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"}};
 
 struct Module {
@@ -73,6 +75,8 @@ struct Driver {
   ~Driver() {
     if (!started)
       return;
+    if (gpu.hung)
+      misuse("the process ends through exit handlers, which wait for a kernel that never ends");
     if (const char *path = setting("CALLS", ""); *path)
       for (std::ofstream file(path); const auto &[name, count] : calls)
         file << name << " " << count << "\n";
@@ -110,6 +114,8 @@ thread_local bool current = false; // whether this thread has the context
 /// Begins every call that works with the context.
 Result enter(const char *call) {
   ++driver.calls[call];
+  if (driver.gpu.hung && std::strcmp(call, "cuStreamQuery") != 0)
+    misuse("%s may wait for a kernel that never ends", call);
   return !current ? 201 : driver.sticky;
 }
 #define ENTER                                                                                                          \
@@ -166,10 +172,12 @@ void copy(const char *name, uint64_t to, uint64_t from, size_t count, bool toHos
 
 /// Runs a kernel on behalf of the GPU. The calls that follow report a fault.
 void runKernel(const Function &function, const uint32_t (&grid)[3], const std::vector<uint64_t> &arguments) {
-  if (const char *fault = setting("FAIL", "");
-      std::strncmp(fault, "launch:", 7) == 0 && ++driver.executed == std::atol(fault + 7)) {
-    driver.sticky = 700;
-    driver.gpu.stopped = true;
+  const char *fault = setting("FAIL", "");
+  bool stops = std::strncmp(fault, "launch:", 7) == 0, hangs = std::strncmp(fault, "hang:", 5) == 0;
+  if ((stops || hangs) && ++driver.executed == std::atol(std::strchr(fault, ':') + 1)) {
+    driver.sticky = stops ? 700 : kSuccess;
+    driver.gpu.stopped = stops;
+    driver.gpu.hung = hangs;
     return;
   }
   std::vector<mpc_emu_buffer> buffers;
@@ -361,6 +369,10 @@ EXPORT cuStreamSynchronize(StreamHandle handle) {
   driver.gpu.synchronize(stream, stream.issued, stream.clock);
   return driver.sticky;
 }
+EXPORT cuStreamQuery(StreamHandle stream) {
+  ENTER;
+  return driver.gpu.query(streamOf(stream)) ? driver.sticky : kNotReady;
+}
 EXPORT cuStreamWaitEvent(StreamHandle stream, EventHandle event, unsigned) {
   ENTER;
   return driver.gpu.wait(streamOf(stream), known(driver.events, event, "event")), kSuccess;
@@ -421,6 +433,8 @@ EXPORT cuModuleLoadDataEx(ModuleHandle *handle, const void *image, unsigned coun
       return 200;
     return create(driver.modules, handle, new Module{std::string(bytes, table + uint64_t(size) * sections), false});
   }
+  if (fails("compiler"))
+    return kNoPtxCompiler;
   std::string ptx = bytes; // ends at its NUL
   size_t version = ptx.find(".version "), target = ptx.find(".target sm_");
   int major = 0, minor = 0;

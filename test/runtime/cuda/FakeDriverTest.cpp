@@ -75,6 +75,15 @@ TEST(FakeDriver, WorkIsDoneInOrderAndNoEarlierThanItIsAwaited) {
   EXPECT_EQ(back[16], 1);
 }
 
+TEST(FakeDriver, WorkIsDoneWhenItIsAskedForTwice) {
+  Holder s;
+  EXPECT_EQ(cuStreamQuery(s.one), 0); // there is none
+  EXPECT_EQ(cuMemcpyHtoDAsync_v2(s.device, s.pinned, bytes, s.one), 0);
+  EXPECT_EQ(cuStreamQuery(s.one), kNotReady);
+  EXPECT_EQ(cuStreamQuery(s.one), 0);
+  std::memset(s.pinned, 7, bytes); // no misuse, since the copy is done
+}
+
 TEST(FakeDriver, TensorMapsAreThoseThatTheAcceleratorTakes) {
   Holder s;
   TensorMapBytes map;

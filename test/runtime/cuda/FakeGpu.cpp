@@ -132,7 +132,7 @@ void Gpu::execute(Stream &stream, uint64_t index) {
     stream.queue.pop_front();
     if (operation.after && operation.after != &stream)
       execute(*operation.after, operation.afterIndex);
-    if (operation.work && !stopped)
+    if (operation.work && !stopped && !hung)
       operation.work();
     ++stream.done;
   }
@@ -144,6 +144,13 @@ void Gpu::synchronize(Stream &stream, uint64_t index, const Clock &clock) {
     misuse("a stream is waited for while it is captured");
   execute(stream, index);
   merge(host_, clock);
+}
+
+bool Gpu::query(Stream &stream) {
+  stream.asked = !stream.asked && stream.done < stream.issued;
+  if (!stream.asked)
+    synchronize(stream, stream.issued, stream.clock);
+  return !stream.asked && !hung;
 }
 
 void Gpu::checkLeaks() const {

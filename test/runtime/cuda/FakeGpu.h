@@ -35,7 +35,8 @@ struct Stream {
   uint64_t issued = 0, done = 0;
   Clock clock; // what precedes its newest operation
   Graph *capture = nullptr;
-  bool busy = false; // whether it is being executed
+  bool busy = false;  // whether it is being executed
+  bool asked = false; // whether the process asked in vain if its work is done
 };
 
 struct Event {
@@ -79,6 +80,9 @@ public:
   void wait(Stream &stream, const Event &event);
   /// The process waits.
   void synchronize(Stream &stream, uint64_t index, const Clock &clock);
+  /// The process asks whether the stream's work is done. It never is when first asked, and is when asked again.
+  bool query(Stream &stream);
+  bool hung = false;    // a kernel never ends, so nothing behind it is executed
   bool stopped = false; // after a fault nothing is executed any more
   bool eager = false;   // streams work as early as they may instead of as late
 

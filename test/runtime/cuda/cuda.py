@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import zlib
 
 import numpy as np
@@ -165,7 +166,8 @@ def expect(machine, texts, *arguments, **settings):
 
 def check_messages(machine):
     train = ("train", "--data", machine.data, "--steps=2", "--device=cuda")
-    expect(machine, [r"error: cuda: this machine has no NVIDIA driver \(libcuda.so.1: ", r"hint: install the driver of its GPU, or run with --device=host"], *train, driver=None)
+    expect(machine, [r"error: cuda: this machine has no NVIDIA driver \(the system's loader says: libcuda.so.1: .*; it is not in /usr/local/nvidia/lib64, /usr/lib/x86_64-linux-gnu, ",
+                     r"hint: install the driver of its GPU, or, if `find / -name libcuda.so.1` finds one, put its folder into LD_LIBRARY_PATH, or run with --device=host"], *train, driver=None)
     expect(machine, ["there is a driver, but no GPU that it knows", "hint: check nvidia-smi and CUDA_VISIBLE_DEVICES, or run with --device=host"], *train, FAIL="no-device")
     expect(machine, ["the NVIDIA driver is too old: it is of CUDA 11.2; programs need 11.4", "install a newer driver"], *train, VERSION=11020)
     expect(machine, ["too old: it is of CUDA 11.2 and lacks cuGraphInstantiateWithFlags; programs need 11.4"], *train, driver="old", VERSION=11020)
@@ -177,11 +179,20 @@ def check_messages(machine):
                      "compile the model with a smaller --batch"], *train, MEMORY=1000)
     expect(machine, [r"sm_80.0.ptx: the driver cannot load the kernels: CUDA_ERROR_INVALID_PTX: a PTX JIT compilation failed; it says: ptxas application ptx input, line 7; fatal : Unexpected instruction\n"],
            *train, FAIL="jit", COMPUTE=120)
+    expect(machine, ["error: cuda: the driver cannot compile PTX of sm_80: CUDA_ERROR_JIT_COMPILER_NOT_FOUND: PTX JIT compiler library not found\n",
+                     "hint: put the folder of libnvidia-ptxjitcompiler.so.1, a part of the driver, into LD_LIBRARY_PATH, or compile the model where ptxas is"], *train, FAIL="compiler", COMPUTE=120)
     # A fault is seen late, unless each launch is waited for.
     fault = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
     expect(machine, ["cuda: the GPU stopped: " + fault, "run again with --check-launches to learn in which launch"], *train, FAIL="launch:7")
-    expect(machine, [r"cuda: launch '[^']+' \([^)]+\), kernel k\d+, of entry 'main': " + fault], *train, "--check-launches", FAIL="launch:7")
+    expect(machine, [r"cuda: launch '[^']+' \([^)]+\), kernel k\d+, grid \d+ x \d+ x \d+ of \d+ threads, of entry 'main': " + fault], *train, "--check-launches", FAIL="launch:7")
     assert "fake driver" not in machine.error(*train, FAIL="launch:20")
+    # A launch that never ends is named in time, and the process ends without a call that would wait for it.
+    begin = time.monotonic()
+    expect(machine, [r"error: cuda: launch '[^']+' \([^)]+\), kernel k\d+, grid \d+ x \d+ x \d+ of \d+ threads, of entry 'main': has not ended after 0.5 s\n",
+                     "hint: run again with a larger --launch-timeout; .*compute-sanitizer --tool=synccheck"], *train, "--check-launches", "--launch-timeout=0.5", FAIL="hang:7")
+    assert 0.5 <= time.monotonic() - begin < 20
+    expect(machine, ["--launch-timeout requires --check-launches"], *train, "--launch-timeout=5")
+    machine.good(*train, "--check-launches", "--launch-timeout=0")
 
 
 def check_choice(machine):
@@ -200,9 +211,34 @@ def check_choice(machine):
     assert note(FAIL="no-device")[0].startswith("note: runs on the host: cuda: there is a driver, but no GPU")
     # A GPU that is there and does not work is an error, not a reason to use the host.
     expect(machine, ["has no room"], *predict, MEMORY=1000)
-    assert "gpu         Fake GPU, compute capability 8.0, 1024.0 MiB, driver of CUDA 13.0; plan sm_80" in machine.good("info")
+    check_code(machine, predict)
     assert json.loads(machine.good("info", "--json"))["gpu"].startswith("Fake GPU")
     assert "gpu " not in machine.good("info", driver=None)
+
+
+def check_code(machine, predict):
+    """Checks that the program says whether it runs its machine code or PTX that the driver compiles. It has machine code where ptxas was found when it was compiled."""
+    cubins = sum(name.startswith("sm_80.") and name.endswith(".cubin") for name in sections(machine.program))
+    refusal = "because it refuses the {} machine code: CUDA_ERROR_INVALID_IMAGE: device kernel image is invalid"
+    none = "because the program has no machine code for this GPU"
+    def gpu(**settings):
+        return next(line for line in machine.good("info", **settings).splitlines() if line.startswith("gpu "))
+    def notes(**settings):
+        status, _, err = machine.run(*predict, **settings)
+        assert status == 0, err
+        return [line for line in err.splitlines() if "PTX" in line]
+    about = "gpu         Fake GPU, compute capability 8.0, 1024.0 MiB, driver of CUDA 13.0; plan sm_80, "
+    assert gpu() == about + ("machine code" if cubins else "PTX that the driver compiles, " + none), gpu()
+    assert notes() == []
+    # The driver compiles PTX where it refuses machine code; where there is none for the GPU's generation, nothing is refused.
+    assert gpu(FAIL="cubin") == about + "PTX that the driver compiles, " + (refusal.format("the") if cubins else none)
+    own = refusal.format("program's")
+    assert notes(FAIL="cubin") == ([f"note: the driver compiles PTX of sm_80, {own}; a newer driver may take it"] if cubins else [])
+    assert gpu(COMPUTE=120).endswith("plan sm_80, PTX that the driver compiles, " + none) and notes(COMPUTE=120) == []
+    # Whoever only asks makes the driver compile nothing.
+    path = machine.path("calls")
+    machine.good("info", FAIL="jit", CALLS=path)
+    assert int(dict(map(str.split, open(path))).get("cuModuleLoadDataEx", 0)) == cubins
 
 
 def check_tensor_maps(build, work):
@@ -270,7 +306,7 @@ def main():
     expected = two.train("emulator", 20, "--log-every=5", "--inject-inf=4", device="emulator")
     assert {"body", "head"} == set(expected[0][0]["steps"]) and two.train("cuda", 20, "--log-every=5", "--inject-inf=4") == expected
     # The program has no plan for the host, or none for a GPU.
-    expect(two, ["this machine has no NVIDIA driver", "hint: install the driver of its GPU, run slowly with --device=emulator, or compile the model with --target=host too"],
+    expect(two, ["this machine has no NVIDIA driver", "put its folder into LD_LIBRARY_PATH, run slowly with --device=emulator, or compile the model with --target=host too"],
            "predict", "--data", data, "--out", two.path("p.npz"), driver=None)
     host = machine("host", "host", LOSS, *OPTIONS)
     expect(host, [r"has no plan for a GPU \(it has: host\)", "hint: compile the model with a GPU's --target too, or run with --device=host"],
