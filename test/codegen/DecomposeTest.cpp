@@ -6,6 +6,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include <gtest/gtest.h>
+#include <tuple>
 
 using namespace mlir;
 using namespace mpc;
@@ -114,6 +115,20 @@ TEST(Decompose, BatchNorm) {
                 v + ", " + x + ") -> (" + x + ", " + v + ", " + v + ")",
             x + ", " + v + ", " + v, 16, t == "f64" ? 1e-9 : 2e-2, {{-2, 2}, {0.5, 2}, {-0.5, 0.5}, {0.5, 2}, {-1, 1}});
     }
+}
+
+/// The statistics lose nothing where the mean is 1e4 and the deviation 0.1: sums of squares would be 1e8, which f32 holds
+/// to 8.
+TEST(Decompose, BatchNormFarFromZero) {
+  for (auto [shape, axis, c] : {std::tuple<std::string, std::string, std::string>{"8x5x16x16", "1", "5"},
+                                {"8x16x16x5", "3", "5"},
+                                {"64x7", "1", "7"}}) {
+    std::string x = "tensor<" + shape + "xf32>", v = "tensor<" + c + "xf32>";
+    check("%x: " + x + ", %s: " + v + ", %b: " + v,
+          "%r, %m, %v = graph.batch_norm %x, %s, %b {epsilon = 1.0e-5 : f64, axis = " + axis + " : i64} : (" + x +
+              ", " + v + ", " + v + ") -> (" + x + ", " + v + ", " + v + ")",
+          x + ", " + v + ", " + v, 16, 6e-6, {{9999.83, 10000.17}, {0.5, 2}, {0.5, 2}});
+  }
 }
 
 TEST(Decompose, LayerNorm) {
