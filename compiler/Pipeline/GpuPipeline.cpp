@@ -25,6 +25,7 @@ void mpc::buildGpuDispatchPipeline(OpPassManager &manager, const GpuOptions &opt
   manager.addPass(createSimplifyPass());
   mark(manager, "decompose");
   manager.addPass(fusion::createFormDispatchesPass());
+  manager.addPass(fusion::createSplitReductionsPass());
   mark(manager, "fusion");
 }
 

@@ -26,6 +26,7 @@ void mpc::buildHostPlanPipeline(OpPassManager &manager, const HostOptions &optio
   manager.addPass(createSimplifyPass());
   mark(manager, "decompose");
   manager.addPass(fusion::createFormDispatchesPass());
+  manager.addPass(fusion::createSplitReductionsPass());
   mark(manager, "fusion");
   manager.addPass(createLibraryScratchPass(options.scratch, options.builtInLibrary));
   manager.addPass(memory::createSinkDispatchesPass());

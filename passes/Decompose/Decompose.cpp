@@ -129,22 +129,12 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
     patterns.add<DecomposeMean, DecomposeL2, DecomposePower, DecomposeSharedDropout, RepeatMatrices>(&getContext());
     populateEmptyTensorPatterns(patterns);
     populateScanPatterns(patterns);
-    const GpuArch *gpu = kernel::gpuOf(getOperation());
-    if (!gpu) // a GPU's kernel keeps its sums in f32 by itself
+    if (!kernel::gpuOf(getOperation())) // a GPU's kernel keeps its sums in f32 by itself
       patterns.add<WidenGatherGrad>(&getContext());
     populateSoftmaxPatterns(patterns);
     populateNormalizationPatterns(patterns);
     if (failed(applyWithinBudget(getOperation(), std::move(patterns))))
       return signalPassFailure();
-    if (!split)
-      return;
-    SmallVector<Operation *> ops;
-    getOperation()->walk([&](Operation *op) { ops.push_back(op); });
-    OpBuilder builder(&getContext());
-    SplitSizes sizes = splitSizesFor(gpu);
-    for (Operation *op : ops)
-      if (splitReduction(op, sizes, builder))
-        ++numSplit;
   }
 };
 

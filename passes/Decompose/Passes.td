@@ -29,19 +29,8 @@ def DecomposePass : Pass<"mpc-decompose"> {
     %1 = graph.scan 6 over(%0 : tensor<6x16xf32>) stack(tensor<6x16xf32>) { ... }
     %y = graph.slice %1 {sizes = array<i64: 6, 5>, ...} : (tensor<6x16xf32>) -> tensor<6x5xf32>
     ```
-
-    Then long reductions to few values are split in two: a tensor of partial results gives every thread work, and keeps sums short.
-    ```mlir
-    %s = graph.reduce_sum %x {axes = array<i64: 0>, keepdims = false} : (tensor<1048576xf32>) -> tensor<f32>
-    // becomes
-    %0 = graph.reshape %x : tensor<1048576xf32> to tensor<64x16384xf32>
-    %1 = graph.reduce_sum %0 {axes = array<i64: 1>, keepdims = false} : (tensor<64x16384xf32>) -> tensor<64xf32>
-    %s = graph.reduce_sum %1 {axes = array<i64: 0>, keepdims = false} : (tensor<64xf32>) -> tensor<f32>
-    ```
   }];
   let dependentDialects = ["::mpc::graph::GraphDialect", "::mpc::kernel::KernelDialect"];
-  let options = [Option<"split", "split", "bool", "true", "Split long reductions, for the threads of the host or the blocks of the module's GPU">];
-  let statistics = [Statistic<"numDecomposed", "decomposed", "Composite ops taken apart">,
-                    Statistic<"numSplit", "split-reductions", "Reductions split in two">];
+  let statistics = [Statistic<"numDecomposed", "decomposed", "Composite ops taken apart">];
 }
 #endif

@@ -1,6 +1,7 @@
 //===- Joins.cpp - which groups share a launch: producers with readers, and siblings ---===//
 #include "dialects/Graph/IR/Storage.h"
 #include "passes/Fusion/Grouping.h"
+#include "passes/Fusion/Splits.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -9,8 +10,9 @@ using namespace mpc::fusion;
 
 static bool keepsDims(Operation *reduction) { return cast<ReductionOpInterface>(reduction).getKeepdims(); }
 
-/// Whether the axes are the last ones of the shape, with enough rows before them to share among threads.
-static bool isRowwise(const Group &group) {
+/// Whether the axes are the last ones of the shape, with enough rows before them to share among threads. Rows that are
+/// long and few are divided among threads instead (mpc-split-reductions).
+static bool isRowwise(const Group &group, const GpuArch *gpu) {
   if (group.axes.empty() || group.axes.back() != int64_t(group.shape.size()) - 1)
     return false;
   for (auto [i, axis] : llvm::enumerate(group.axes))
@@ -19,7 +21,7 @@ static bool isRowwise(const Group &group) {
   int64_t rows = 1;
   for (int64_t extent : ArrayRef<int64_t>(group.shape).take_front(group.axes.front()))
     rows *= extent;
-  return rows >= 8;
+  return rows >= 8 && !splitOf(group.shape, group.axes, gpu);
 }
 
 /// Whether every reduction among the roots keeps its dimensions as 1, so that its result broadcasts against the row.
@@ -47,7 +49,7 @@ bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *
       if (Operation *stored = storedBy(v); stored && producer.roots.contains(stored))
         return false;
   bool rowwise = producer.form == kernel::Form::Row ||
-                 (producer.form == kernel::Form::Reduction && isRowwise(producer) && keepsAllDims(producer));
+                 (producer.form == kernel::Form::Reduction && isRowwise(producer, gpu) && keepsAllDims(producer));
   if (isPointwise(group)) {
     if (isPointwise(producer))
       return producer.shape == group.shape;

@@ -25,6 +25,39 @@ def FormDispatchesPass : Pass<"mpc-form-dispatches", "::mlir::ModuleOp"> {
                     Statistic<"numOps", "ops", "Ops in them, clones included">];
 }
 
+def SplitReductionsPass : Pass<"mpc-split-reductions", "::mlir::ModuleOp"> {
+  let summary = "Splits dispatches that reduce many elements to few in two";
+  let description = [{
+    The first one reduces pieces, the second one their results: a tensor of partial results gives every thread of the host or every block of the module's GPU work, and keeps sums short.
+    Arithmetic on the results is in the second one.
+    ```mlir
+    %s = kernel.dispatch reduction "norm" (%x) : (tensor<1048576xf32>) -> tensor<f32> {
+    ^bb0(%a: tensor<1048576xf32>):
+      %0 = graph.mul %a, %a : (tensor<1048576xf32>, tensor<1048576xf32>) -> tensor<1048576xf32>
+      %1 = graph.reduce_sum %0 {axes = array<i64: 0>, keepdims = false} : (tensor<1048576xf32>) -> tensor<f32>
+      %2 = graph.sqrt %1 : tensor<f32>
+      kernel.yield %2 : tensor<f32>
+    }
+    // becomes
+    %v = graph.reshape %x : tensor<1048576xf32> to tensor<64x16384xf32>
+    %p = kernel.dispatch reduction "norm" (%v) : (tensor<64x16384xf32>) -> tensor<64xf32> {
+    ^bb0(%a: tensor<64x16384xf32>):
+      %0 = graph.mul %a, %a : (tensor<64x16384xf32>, tensor<64x16384xf32>) -> tensor<64x16384xf32>
+      %1 = graph.reduce_sum %0 {axes = array<i64: 1>, keepdims = false} : (tensor<64x16384xf32>) -> tensor<64xf32>
+      kernel.yield %1 : tensor<64xf32>
+    }
+    %s = kernel.dispatch reduction "norm" (%p) : (tensor<64xf32>) -> tensor<f32> {
+    ^bb0(%a: tensor<64xf32>):
+      %1 = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<64xf32>) -> tensor<f32>
+      %2 = graph.sqrt %1 : tensor<f32>
+      kernel.yield %2 : tensor<f32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mpc::kernel::KernelDialect"];
+  let statistics = [Statistic<"numSplit", "split-reductions", "Dispatches split in two">];
+}
+
 def BatchDispatchesPass : Pass<"mpc-batch-dispatches", "::mlir::ModuleOp"> {
   let summary = "Puts small independent dispatches into one launch";
   let description = [{

@@ -2,6 +2,7 @@
 #include "KernelHarness.h"
 #include "compiler/Evaluator/Evaluator.h"
 #include "passes/Decompose/Passes.h"
+#include "passes/Fusion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -12,9 +13,10 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::test;
 
-/// Evaluates @f before and after mpc-decompose, rounding after every op, and compares.
+/// Evaluates @f before and after mpc-decompose, rounding after every op, and compares. With `split` the dispatches of
+/// the host follow, and their reductions are split, at least one of them.
 static void check(const std::string &arguments, const std::string &body, const std::string &types, double ulps,
-                  double absolute, std::vector<Draw> draws = {}) {
+                  double absolute, std::vector<Draw> draws = {}, bool split = false) {
   SCOPED_TRACE(body);
   auto context = makeContext();
   std::string names = "%r";
@@ -33,7 +35,19 @@ static void check(const std::string &arguments, const std::string &body, const s
   ASSERT_TRUE(succeeded(Evaluator(*module, EvalMode::Rounded).run("f", inputs, expected)));
   PassManager passes(context.get());
   passes.addPass(createDecomposePass());
+  if (split)
+    passes.addPass(fusion::createFormDispatchesPass());
   ASSERT_TRUE(succeeded(passes.run(*module)));
+  if (split) {
+    auto dispatches = [&] {
+      return std::distance(function.getOps<kernel::DispatchOp>().begin(), function.getOps<kernel::DispatchOp>().end());
+    };
+    auto before = dispatches();
+    PassManager splits(context.get());
+    splits.addPass(fusion::createSplitReductionsPass());
+    ASSERT_TRUE(succeeded(splits.run(*module)));
+    EXPECT_GT(dispatches(), before);
+  }
   module->walk(
       [](Operation *op) { EXPECT_FALSE(isOfKind(op, LoopKind::Composite)) << op->getName().getStringRef().str(); });
   ASSERT_TRUE(succeeded(Evaluator(*module, EvalMode::Rounded).run("f", inputs, actual)));
@@ -221,7 +235,7 @@ TEST(Decompose, SplitReductions) {
         check("%x: " + x,
               "%a = graph.add %x, %x : (" + x + ", " + x + ") -> " + x + "\n%r = graph.reduce_" + op +
                   " %a {axes = array<i64: " + axes + ">, keepdims = " + keepdims + "} : (" + x + ") -> " + y,
-              y, 1, t == "f32" ? 0.1 : 0);
+              y, 1, t == "f32" ? 0.1 : 0, {}, /*split=*/true);
       };
       reduce("100000x", "0", "false", "");
       reduce("16x64x96x", "0, 1", "true", "1x1x96x");
