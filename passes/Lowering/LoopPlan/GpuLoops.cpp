@@ -38,9 +38,17 @@ static int64_t neighboursOf(const LoopVar &loop, int64_t elementBytes, int64_t p
 static void divideStrips(Plan &plan, kernel::DispatchOp dispatch, const GpuArch &arch) {
   if (plan.kept.size() < 2 || plan.vector == 1 || dispatch.isMember())
     return;
+  Block &body = dispatch.getBody().front();
+  auto isOfRow = [&](Value v) { return graph::typeOf(v).getNumElements() == plan.kept.back().extent; };
+  auto staysInPlace = [](Operation &op) {
+    return isOfKind(&op, LoopKind::Elementwise) || isOfKind(&op, LoopKind::Generator) ||
+           isOfKind(&op, LoopKind::Broadcast);
+  };
+  if (llvm::none_of(body.getArguments(), isOfRow) || !llvm::all_of(body.without_terminator(), staysInPlace))
+    return;
   LoopVar &rows = plan.kept[plan.kept.size() - 2];
   int64_t blocks = iterations(plan.kept) / plan.vector / plan.threads();
-  int64_t ops = llvm::range_size(dispatch.getBody().front()) * plan.vector;
+  int64_t ops = llvm::range_size(body) * plan.vector;
   for (int64_t strip = gpuBlocks.strip; strip > 1; strip /= 2)
     if (rows.extent % strip == 0 && blocks / strip >= gpuBlocks.stripBlocks * arch.multiprocessors &&
         ops * strip <= gpuBlocks.unrolledOps) {
