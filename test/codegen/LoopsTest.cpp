@@ -289,9 +289,9 @@ TEST_F(Loops, WhatFitsTheHostIsComputed) {
 
 TEST_F(Loops, WhatFitsAGpuIsComputed) {
   std::vector<Accepted> accepted = drawAll("sm_80", 2);
-  EXPECT_EQ(drawn, (std::set<std::string>{"points", "points merged", "points vector", "tiles", "tiles merged",
-                                          "tiles tiles", "copies", "copies tiles", "rows", "rows unroll", "rows vector",
-                                          "columns", "columns vector"}));
+  EXPECT_EQ(drawn, (std::set<std::string>{"points", "points merged", "points tiles", "points vector", "tiles",
+                                          "tiles merged", "tiles tiles", "copies", "copies tiles", "rows",
+                                          "rows unroll", "rows vector", "columns", "columns vector"}));
   KernelEmitter emitter(*parent, /*units=*/1);
   emitAll(emitter, accepted);
   ASSERT_FALSE(HasFatalFailure());

@@ -11,7 +11,7 @@ std::optional<LoopRules> kernel::rulesOf(Walk walk, bool onGpu) {
   switch (walk) {
   case Walk::Points:
     return onGpu
-               ? LoopRules{.allShared = true, .neighbours = Neighbours::Divisor}
+               ? LoopRules{.tiling = Tiling::Strips, .allShared = true, .neighbours = Neighbours::Divisor}
                : LoopRules{.tiling = Tiling::Innermost, .unshared = 1, .neighbours = Neighbours::Whole, .mayCut = true};
   case Walk::Tiles:
     return LoopRules{.tiling = onGpu ? Tiling::Squares : Tiling::Pair, .unshared = 2, .allShared = true};

@@ -13,6 +13,7 @@ struct LoopRules {
   enum class Tiling {
     None,
     Innermost, ///< the innermost loop may have tiles
+    Strips,    ///< one of the other loops may have tiles, which divide it: the iterations of one thread
     Sums,      ///< the innermost loop may have tiles, each a block of sums, and so may the outermost reduced loop
     Pair,      ///< the two innermost loops have tiles
     Squares,   ///< as Pair; a tile's side is the number of threads in a row of the block

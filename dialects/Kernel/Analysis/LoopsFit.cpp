@@ -116,6 +116,17 @@ LogicalResult LoopsFit::verifyTiles() {
     if (size_t inner = together(); order.size() > inner)
       mayHave = {&order[order.size() - 1 - inner]};
     break;
+  case Tiling::Strips:
+    which = "only one loop, not the innermost one,";
+    if (order.size() > 1)
+      if (const Loop *tiled = llvm::find_if(order, [](const Loop &loop) { return loop.tile > 0; });
+          tiled != order.end() && tiled != &order.back()) {
+        mayHave = {tiled};
+        if (extentOf(*tiled) % tiled->tile != 0)
+          return emitError() << "a thread takes " << tiled->tile << " iterations of a loop, which do not divide its "
+                             << extentOf(*tiled);
+      }
+    break;
   case Tiling::Sums:
     which = "only the innermost loop and the outermost reduced one";
     mayHave = {&order.back(), llvm::find_if(order, [&](const Loop &loop) { return isReduced(loop); })};

@@ -2,7 +2,8 @@
 //
 // A piece is n neighbours along the innermost loop, as many as one access of 16 bytes moves.
 //
-//   Pointwise:  a thread computes one piece; neighbouring threads compute neighbouring pieces.
+//   Pointwise:  a thread computes one piece; neighbouring threads compute neighbouring pieces. Where a loop has tiles,
+//               a thread computes the piece in as many of its iterations, and what they share once.
 //   Tiles:      a transpose; a block moves 32 x 32 elements through shared memory, which it reads along one
 //               dimension and writes along the other.
 //
@@ -16,12 +17,18 @@
 using namespace mlir;
 using namespace mpc;
 
-void GpuNestEmitter::bindLinear(ArrayRef<LoopVar> vars, Value linear) {
+Value GpuNestEmitter::bindLinear(ArrayRef<LoopVar> vars, Value linear, const LoopVar *unbound) {
+  Value number;
   for (size_t i = vars.size(); i-- > 0;) {
-    e.bindSymbols(vars[i].factors, toI64(e, i == 0 ? linear : remainder(e, linear, vars[i].extent)));
+    Value own = i == 0 ? linear : remainder(e, linear, vars[i].extent);
+    if (&vars[i] == unbound)
+      number = own;
+    else
+      e.bindSymbols(vars[i].factors, toI64(e, own));
     if (i > 0)
       linear = quotient(e, linear, vars[i].extent);
   }
+  return number;
 }
 
 //===-- Neighbours ----------------------------------------------------------------------===//
@@ -81,11 +88,23 @@ void GpuNestEmitter::storeNeighbours(ArrayRef<unsigned> positions, bool kept) {
 //===-- Pointwise ---------------------------------------------------------------------===//
 
 Blocks GpuNestEmitter::pointwise() {
-  int64_t count = iterations(plan.kept), threads = plan.threads();
+  // A thread's iterations of a loop with tiles lie `strips` apart, so that neighbouring threads read neighbours.
+  llvm::SmallVector<LoopVar> loops = plan.kept;
+  LoopVar *tiled = llvm::find_if(loops, [](const LoopVar &loop) { return loop.tile > 0; });
+  int64_t strips = 0;
+  if (tiled != loops.end())
+    strips = tiled->extent /= tiled->tile;
+  int64_t count = iterations(loops), threads = plan.threads();
   Value thread = threadId(e), at = e.add(e.mul(blockId(e), threads), thread);
   e.when(count % threads == 0 ? Value() : e.below(at, count), [&] {
-    bindLinear(plan.kept, at);
-    storeNeighbours(plan.fullResults, /*kept=*/false);
+    Value strip = bindLinear(loops, at, tiled);
+    if (!strip)
+      return storeNeighbours(plan.fullResults, /*kept=*/false);
+    e.loop(tiled->tile, {}, [&](Value iteration, ValueRange) {
+      e.bindSymbols(tiled->factors, e.add(toI64(e, strip), e.mul(iteration, strips)));
+      storeNeighbours(plan.fullResults, /*kept=*/false);
+      return Values();
+    });
   });
   return {llvm::divideCeilSigned(count, threads), threads};
 }

@@ -30,8 +30,9 @@ private:
     mlir::Value inside;        ///< whether the thread has a column; null where all have one
   };
 
-  /// Binds the variables, whose row-major number is `linear` (i32, below 2^31).
-  void bindLinear(llvm::ArrayRef<LoopVar> vars, mlir::Value linear);
+  /// Binds the variables, whose row-major number is `linear` (i32, below 2^31), but for `unbound`, whose number it
+  /// returns; null where there is none.
+  mlir::Value bindLinear(llvm::ArrayRef<LoopVar> vars, mlir::Value linear, const LoopVar *unbound = nullptr);
   /// Replaces a symbol in the current point by another index.
   void move(SymbolId symbol, const Index &to);
   /// Calls body(i) for the n neighbours of the current piece; `space` and `keptSpace` are then those of the i-th.

@@ -33,6 +33,30 @@ static int64_t neighboursOf(const LoopVar &loop, int64_t elementBytes, int64_t p
   return n % period != 0 && loop.extent % period == 0 ? period : n;
 }
 
+/// Where rows read the same elements of some operands (parameters of channels), a thread computes its neighbours in
+/// several rows and reads those elements once.
+static void divideStrips(Plan &plan, kernel::DispatchOp dispatch, const GpuArch &arch) {
+  if (plan.kept.size() < 2 || plan.vector == 1 || dispatch.isMember())
+    return;
+  Block &body = dispatch.getBody().front();
+  auto isOfRow = [&](Value v) { return graph::typeOf(v).getNumElements() == plan.kept.back().extent; };
+  auto staysInPlace = [](Operation &op) {
+    return isOfKind(&op, LoopKind::Elementwise) || isOfKind(&op, LoopKind::Generator) ||
+           isOfKind(&op, LoopKind::Broadcast);
+  };
+  if (llvm::none_of(body.getArguments(), isOfRow) || !llvm::all_of(body.without_terminator(), staysInPlace))
+    return;
+  LoopVar &rows = plan.kept[plan.kept.size() - 2];
+  int64_t blocks = iterations(plan.kept) / plan.vector / plan.threads();
+  int64_t ops = llvm::range_size(body) * plan.vector;
+  for (int64_t strip = gpuBlocks.strip; strip > 1; strip /= 2)
+    if (rows.extent % strip == 0 && blocks / strip >= gpuBlocks.stripBlocks * arch.multiprocessors &&
+        ops * strip <= gpuBlocks.unrolledOps) {
+      rows.tile = strip;
+      return;
+    }
+}
+
 /// A warp computes a row, or a block a longer one.
 static void divideRows(Plan &plan, kernel::DispatchOp dispatch, int64_t pieces) {
   int64_t most = dispatch.isMember() ? gpuBlocks.memberRowThreads : gpuBlocks.rowThreads, width = warpThreads;
@@ -87,7 +111,7 @@ void mpc::divideForGpu(Plan &plan, kernel::DispatchOp dispatch, const GpuArch &a
   case Walk::Points:
     plan.threadColumns =
         std::min<int64_t>(blockThreads, llvm::alignTo(iterations(plan.kept) / plan.vector, warpThreads));
-    return;
+    return divideStrips(plan, dispatch, arch);
   case Walk::Tiles:
     plan.parallel -= 2;
     plan.kept[plan.parallel].tile = plan.kept.back().tile = plan.threadColumns = gpuBlocks.tile;

@@ -413,7 +413,7 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @gpu_tile(%x: tensor<8x64xf32>) -> tensor<8x64xf32> {
-    // expected-error @+2 {{loops: none of the loops of a walk over points may have tiles on this target}}
+    // expected-error @+2 {{loops: only one loop, not the innermost one, of a walk over points may have tiles on this target}}
     // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 8x64 order = [0, 1 by 32] parallel = 2 threads = 1x256>} : (tensor<8x64xf32>) -> tensor<8x64xf32> {
     ^bb0(%a: tensor<8x64xf32>):
@@ -762,4 +762,32 @@ func.func @walk_behind(%x: tensor<256x16xf32>, %z: tensor<16x64xf32>) -> (tensor
     kernel.yield %p, %s : tensor<256x64xf32>, tensor<64xf32>
   }
   return %0#0, %0#1 : tensor<256x64xf32>, tensor<64xf32>
+}
+
+// -----
+module attributes {kernel.target = #kernel.target<"sm_80">} {
+  func.func @broken_strip(%x: tensor<30x32xf32>) -> tensor<30x32xf32> {
+    // expected-error @+2 {{loops: a thread takes 4 iterations of a loop, which do not divide its 30}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
+    %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 30x32 order = [0 by 4, 1] parallel = 2 threads = 1x32>} : (tensor<30x32xf32>) -> tensor<30x32xf32> {
+    ^bb0(%a: tensor<30x32xf32>):
+      %y = graph.exp %a : tensor<30x32xf32>
+      kernel.yield %y : tensor<30x32xf32>
+    }
+    return %0 : tensor<30x32xf32>
+  }
+}
+
+// -----
+module attributes {kernel.target = #kernel.target<"sm_80">} {
+  func.func @two_strips(%x: tensor<8x8x32xf32>) -> tensor<8x8x32xf32> {
+    // expected-error @+2 {{loops: only one loop, not the innermost one, of a walk over points may have tiles on this target}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
+    %0 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<points 8x8x32 order = [0 by 4, 1 by 4, 2] parallel = 3 threads = 1x32>} : (tensor<8x8x32xf32>) -> tensor<8x8x32xf32> {
+    ^bb0(%a: tensor<8x8x32xf32>):
+      %y = graph.exp %a : tensor<8x8x32xf32>
+      kernel.yield %y : tensor<8x8x32xf32>
+    }
+    return %0 : tensor<8x8x32xf32>
+  }
 }

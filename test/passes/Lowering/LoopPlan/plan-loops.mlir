@@ -27,6 +27,20 @@ func.func @bias(%x: tensor<16x64x64xf32>, %y: tensor<64xf32>) -> tensor<16x64x64
   return %0 : tensor<16x64x64xf32>
 }
 
+// Where a GPU's threads share the parameters of channels, each takes several rows of a large tensor.
+// HOST: kernel.dispatch pointwise "channels"{{.*}}loops = #kernel.loops<points 256x3136x64 order = [0 to 1, 2]
+// GPU: kernel.dispatch pointwise "channels"{{.*}}loops = #kernel.loops<points 256x3136x64 order = [0 to 1 by 4, 2] parallel = 2 vector = 8 threads = 1x256>
+func.func @channels(%x: tensor<256x3136x64xf16>, %y: tensor<64xf32>) -> tensor<256x3136x64xf16> {
+  %0 = kernel.dispatch pointwise "channels" (%x, %y) : (tensor<256x3136x64xf16>, tensor<64xf32>) -> tensor<256x3136x64xf16> {
+  ^bb0(%a: tensor<256x3136x64xf16>, %b: tensor<64xf32>):
+    %w = graph.cast %a : tensor<256x3136x64xf16> to tensor<256x3136x64xf32>
+    %1 = graph.add %w, %b : (tensor<256x3136x64xf32>, tensor<64xf32>) -> tensor<256x3136x64xf32>
+    %n = graph.cast %1 : tensor<256x3136x64xf32> to tensor<256x3136x64xf16>
+    kernel.yield %n : tensor<256x3136x64xf16>
+  }
+  return %0 : tensor<256x3136x64xf16>
+}
+
 // A transpose is walked in tiles; the loop along which the operand is contiguous comes next to the innermost one.
 // HOST: kernel.dispatch pointwise "transpose"{{.*}}loops = #kernel.loops<tiles 48x16x64 order = [1, 0 by 16, 2 by 16] parallel = 1>
 // GPU: kernel.dispatch pointwise "transpose"{{.*}}loops = #kernel.loops<tiles 48x16x64 order = [1, 0 by 32, 2 by 32] parallel = 1 threads = 8x32>
