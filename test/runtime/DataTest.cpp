@@ -396,28 +396,28 @@ TEST(Batches, TrainingVisitsEverySampleOfAnEpochAtMostOnce) {
 
 TEST(Batches, BytesDoNotDependOnTheNumberOfReaders) {
   TemporaryFolder folder;
-  // A sample takes 96 KiB as f32, so that a batch of 13 makes up to four slices, of different lengths.
-  constexpr int64_t kSamples = 40, kPixels = 64 * 128;
+  // A sample is nearly as large as the least slice, so that three readers have 2, 2 and 1 of a batch's 5 samples.
+  constexpr int64_t kSamples = 12, kPixels = 256 * 256;
   std::string pixels(size_t(kSamples * 3 * kPixels), '\0');
   for (size_t i = 0; i < pixels.size(); ++i)
     pixels[i] = char(uint32_t(i) * 2654435761u >> 24);
-  writeFile(folder / "x.npy", npyHeader(MPC_U8, {kSamples, 3, 64, 128}) + pixels);
+  writeFile(folder / "x.npy", npyHeader(MPC_U8, {kSamples, 3, 256, 256}) + pixels);
   auto bytes = [&](mpc_dtype type, const std::vector<int64_t> &permutation, bool train, int readers) {
     Entry entry;
-    entry.inputs = {port("x", type, {13, 3, 64, 128}, permutation)};
+    entry.inputs = {port("x", type, {5, 3, 256, 256}, permutation)};
     DataOptions options;
     options.files = {folder / "x.npy"};
     options.readers = readers;
     if (isFloat(type))
       options.normalize = {"x=1:2:3,2:4:8"};
-    Dataset data(options, {&entry.inputs[0]}, 13);
+    Dataset data(options, {&entry.inputs[0]}, 5);
     EXPECT_EQ(data.readers(), readers);
-    Batches batches(data, {&entry}, {train, train, 5});
+    Batches batches(data, {&entry}, {train, train, 7, 0, 0});
     std::vector<std::vector<std::byte>> all;
-    for (int i = 0; i < 7; ++i) // in training these are two epochs and a batch, else one padded pass
+    for (int i = 0; i < 5; ++i) // in training these are two epochs and a batch, else one padded pass
       if (const Batches::Batch *batch = batches.next())
         all.push_back(batch->inputs[0]);
-    EXPECT_EQ(all.size(), train ? 7u : 4u);
+    EXPECT_EQ(all.size(), train ? 5u : 3u);
     return all;
   };
   // Samples are stored as they come, are reordered one by one, or only together.
@@ -425,7 +425,7 @@ TEST(Batches, BytesDoNotDependOnTheNumberOfReaders) {
     for (mpc_dtype type : {MPC_U8, MPC_F32})
       for (bool train : {false, true}) {
         const auto one = bytes(type, permutation, train, 1);
-        for (int readers : {2, 3, 8})
+        for (int readers : {3, 8})
           EXPECT_TRUE(bytes(type, permutation, train, readers) == one)
               << nameOf(type) << ", permutation of " << permutation.size() << ", " << readers << " readers";
       }

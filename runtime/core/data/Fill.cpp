@@ -3,6 +3,7 @@
 #include "runtime/host/Threads.h"
 #include "runtime/support/Error.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 
