@@ -1,6 +1,7 @@
 #include "runtime/core/Trace.h"
 
 #include "runtime/core/StepLoop.h"
+#include "runtime/host/Threads.h"
 #include "runtime/support/Error.h"
 
 #include <numeric>
@@ -18,13 +19,14 @@ std::map<std::string, Tensor> trace(Session &session, const Dataset &data, int64
   std::vector<const Port *> ports;
   std::vector<std::vector<std::byte>> staged;
   std::vector<std::byte> scratch;
+  Threads reader(1); // a single batch is not worth several
   std::vector<const Entry *> entries = loop.entries();
   entries.insert(entries.end(), first.entries().begin(), first.entries().end());
   for (const Port *port : inputsOf(entries))
     if (stagedIndex(ports, *port) == ports.size()) {
       ports.push_back(port);
       staged.emplace_back(size_t(elementsOf(port->shape)) * sizeOf(port->dtype));
-      data.fill(*port, samples, staged.back().data(), scratch);
+      data.fill(*port, samples, staged.back().data(), scratch, reader);
     }
 
   std::map<std::string, Tensor> result;

@@ -51,7 +51,7 @@ constexpr int kSpins = 1000;
 constexpr char kSpinsText[] = "1000";
 } // namespace
 
-/// The fallback without libgomp: its workers spin for a moment, then sleep.
+/// Threads of our own, which spin for a moment while they wait, then sleep.
 struct Threads::Pool {
   std::vector<std::thread> workers;
   std::mutex mutex;
@@ -62,10 +62,16 @@ struct Threads::Pool {
   Job job = {};
 
   explicit Pool(int count) {
-    for (int part = 1; part < count; ++part)
-      workers.emplace_back([this, part] { work(part); });
+    try {
+      for (int part = 1; part < count; ++part)
+        workers.emplace_back([this, part] { work(part); });
+    } catch (...) { // memory or threads have run out; those that run must end before they are destroyed
+      finish();
+      throw;
+    }
   }
-  ~Pool() {
+  ~Pool() { finish(); }
+  void finish() {
     {
       std::lock_guard lock(mutex);
       stop = true;
@@ -134,10 +140,10 @@ static void *openGomp() {
   return gomp;
 }
 
-Threads::Threads(int count) : count_(count > 0 ? count : availableCpus()) {
+Threads::Threads(int count, Backend backend) : count_(count > 0 ? count : availableCpus()) {
   if (count_ == 1)
     return;
-  bool useGomp = !std::getenv("MPC_NO_LIBGOMP"); // tests of the fallback set it
+  bool useGomp = backend == Backend::LibgompOrPool && !std::getenv("MPC_NO_LIBGOMP"); // tests of the fallback set it
   if (void *gomp = useGomp ? openGomp() : nullptr) {
     gompParallel_ = reinterpret_cast<GompParallel>(dlsym(gomp, "GOMP_parallel"));
     gompThreadNumber_ = reinterpret_cast<GompNumber>(dlsym(gomp, "omp_get_thread_num"));

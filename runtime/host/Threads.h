@@ -1,7 +1,8 @@
-// One pool of threads for compiled kernels and for the library provider.
+// One pool of threads for compiled kernels and for the library provider, and pools for work beside them.
 //
 // libgomp, opened at run time, runs both: oneDNN loads the same copy, so its loops run on the same threads
-// and nothing is oversubscribed. Without libgomp a pool of our own does the same for kernels.
+// and nothing is oversubscribed. Without libgomp a pool of our own does the same for kernels. Work beside the kernels,
+// such as reading data, always has a pool of its own, because the two run at the same time.
 #pragma once
 
 #include "mpc/kernel.h"
@@ -14,8 +15,11 @@ namespace mpc::rt {
 
 class Threads {
 public:
+  /// Says whose threads they are: those of libgomp where there is one, or always a pool of this object.
+  enum class Backend { LibgompOrPool, OwnPool };
+
   /// `count` 0 takes as many threads as the process may use (its CPU affinity).
-  explicit Threads(int count = 0);
+  explicit Threads(int count = 0, Backend backend = Backend::LibgompOrPool);
   ~Threads();
   Threads(const Threads &) = delete;
   Threads &operator=(const Threads &) = delete;

@@ -50,6 +50,9 @@ static void addDataOptions(CLI::App &app, const Program *program, std::string_vi
   app.add_option("--scale", options.train.data.scale, "INPUT=FACTOR: multiply an input");
   app.add_option("--normalize", options.train.data.normalize,
                  "INPUT=MEAN,STD: (value - MEAN) / STD after --scale; per channel as M1:M2:M3,S1:S2:S3");
+  app.add_option("--readers", options.train.data.readers,
+                 "threads that read and convert the next batch during a step (0: one for each CPU, at most 8)")
+      ->check(wholeNumber(0, 256, "a number of threads from 0 to 256"));
 }
 
 static void addHyperOptions(CLI::App &app, const Program *program, Options &options) {

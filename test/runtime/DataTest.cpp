@@ -208,7 +208,8 @@ TEST(Dataset, ConvertsReshapesNormalizesAndPermutes) {
   std::vector<float> stored(16);
   std::vector<std::byte> scratch;
   std::vector<uint32_t> samples = {2, 0};
-  data.fill(x, samples, stored.data(), scratch);
+  Threads reader(1);
+  data.fill(x, samples, stored.data(), scratch, reader);
   for (uint32_t n = 0; n < 2; ++n)
     for (uint32_t c = 0; c < 2; ++c)
       for (uint32_t p = 0; p < 4; ++p) {
@@ -391,6 +392,71 @@ TEST(Batches, TrainingVisitsEverySampleOfAnEpochAtMostOnce) {
   EXPECT_EQ(collect(later, 2), (std::vector<std::vector<int32_t>>{all[3], all[4]}));
   // Without shuffling, samples come in order and the last batch is padded.
   EXPECT_EQ(collect({}, 9), (std::vector<std::vector<int32_t>>{{0, 1, 2, 3, 4}, {4, 5, 6, 7, 4}, {8, 9, 9, 9, 2}}));
+}
+
+TEST(Batches, BytesDoNotDependOnTheNumberOfReaders) {
+  TemporaryFolder folder;
+  // A sample is nearly as large as the least slice, so that three readers have 2, 2 and 1 of a batch's 5 samples.
+  constexpr int64_t kSamples = 12, kPixels = 256 * 256;
+  std::string pixels(size_t(kSamples * 3 * kPixels), '\0');
+  for (size_t i = 0; i < pixels.size(); ++i)
+    pixels[i] = char(uint32_t(i) * 2654435761u >> 24);
+  writeFile(folder / "x.npy", npyHeader(MPC_U8, {kSamples, 3, 256, 256}) + pixels);
+  auto bytes = [&](mpc_dtype type, const std::vector<int64_t> &permutation, bool train, int readers) {
+    Entry entry;
+    entry.inputs = {port("x", type, {5, 3, 256, 256}, permutation)};
+    DataOptions options;
+    options.files = {folder / "x.npy"};
+    options.readers = readers;
+    if (isFloat(type))
+      options.normalize = {"x=1:2:3,2:4:8"};
+    Dataset data(options, {&entry.inputs[0]}, 5);
+    EXPECT_EQ(data.readers(), readers);
+    Batches batches(data, {&entry}, {train, train, 7, 0, 0});
+    std::vector<std::vector<std::byte>> all;
+    for (int i = 0; i < 5; ++i) // in training these are two epochs and a batch, else one padded pass
+      if (const Batches::Batch *batch = batches.next())
+        all.push_back(batch->inputs[0]);
+    EXPECT_EQ(all.size(), train ? 5u : 3u);
+    return all;
+  };
+  // Samples are stored as they come, are reordered one by one, or only together.
+  for (const std::vector<int64_t> &permutation : {std::vector<int64_t>{}, {0, 2, 3, 1}, {1, 0, 2, 3}})
+    for (mpc_dtype type : {MPC_U8, MPC_F32})
+      for (bool train : {false, true}) {
+        const auto one = bytes(type, permutation, train, 1);
+        for (int readers : {3, 8})
+          EXPECT_TRUE(bytes(type, permutation, train, readers) == one)
+              << nameOf(type) << ", permutation of " << permutation.size() << ", " << readers << " readers";
+      }
+  // The first batch of a pass holds the first samples.
+  const auto batch = bytes(MPC_U8, {0, 2, 3, 1}, false, 3)[0];
+  for (size_t i = 0; i < batch.size(); ++i) {
+    size_t sample = i / (3 * kPixels), pixel = i % (3 * kPixels) / 3, channel = i % 3;
+    ASSERT_EQ(char(batch[i]), pixels[(sample * 3 + channel) * kPixels + pixel]) << i;
+  }
+}
+
+TEST(Batches, AFileThatWasCutIsTheSameErrorForAnyNumberOfReaders) {
+  TemporaryFolder folder;
+  const std::string path = folder / "x.npy",
+                    file = npyHeader(MPC_U8, {8, 256 << 10}) + std::string(8 * 256 << 10, '\1');
+  Entry entry;
+  entry.inputs = {port("x", MPC_U8, {8, 256 << 10})}; // as large as a slice, so that every reader has some
+  for (int readers : {1, 2, 4}) {
+    writeFile(path, file);
+    DataOptions options;
+    options.files = {path};
+    options.readers = readers;
+    Dataset data(options, {&entry.inputs[0]}, 8);
+    std::filesystem::resize_file(path, file.size() - 1);
+    Batches batches(data, {&entry}, {});
+    EXPECT_EQ(errorOf([&] { batches.next(); })
+                  .text()
+                  .find(concat("error: ", path, ": became shorter while it was read: ", file.size() - 1, " bytes of ",
+                               file.size())),
+              0u);
+  }
 }
 
 TEST(Batches, WhatThePreparingThreadThrowsReachesTheConsumer) {

@@ -5,6 +5,7 @@
 #include "LogisticProgram.h"
 #include "runtime/core/Log.h"
 #include "runtime/core/data/Batches.h"
+#include "runtime/core/data/Npy.h"
 #include "runtime/core/data/Npz.h"
 
 #include <filesystem>
@@ -43,6 +44,7 @@ TEST(ShortOfMemory, TheThreadThatFillsBatchesReportsIt) {
   TemporaryFolder folder;
   DataOptions options;
   options.files = {writeLogisticData(folder / "train.npz", 12)};
+  options.readers = 4; // the allocations for the second and later ones fail while others run already
   Session session(logisticProgram());
   std::vector<const Entry *> entries{&session.entryOfKind("train")};
   Dataset data(options, inputsOf(entries), 4);
@@ -54,6 +56,29 @@ TEST(ShortOfMemory, TheThreadThatFillsBatchesReportsIt) {
       ++count;
   };
   failEach(readAll, [&](bool failed) { EXPECT_TRUE(failed || count == 3) << count; });
+}
+
+TEST(ShortOfMemory, AReaderOfASliceReportsIt) {
+  TemporaryFolder folder;
+  writeFile(folder / "x.npy", npyHeader(MPC_U8, {4, 2, 512, 512}) + std::string(4 * 2 * 512 * 512, '\1'));
+  Entry entry;
+  Port &x = entry.inputs.emplace_back();
+  x.name = "x";
+  x.dtype = MPC_U8;
+  x.shape = {4, 2, 512, 512}; // every sample is larger than the least slice, and reordering it allocates
+  x.permutation = {0, 2, 3, 1};
+  x.batched = true;
+  DataOptions options;
+  options.files = {folder / "x.npy"};
+  options.readers = 4;
+  Dataset data(options, {&x}, 4);
+  bool came = false;
+  auto readOne = [&] {
+    came = false;
+    Batches batches(data, {&entry}, {});
+    came = batches.next();
+  };
+  failEach(readOne, [&](bool failed) { EXPECT_TRUE(failed || came); });
 }
 
 TEST(ShortOfMemory, AnUnfinishedArchiveIsRemoved) {

@@ -70,7 +70,7 @@ def program(kind):
         models.labelled(f"{folder}/data.npz", 400, features=16, classes=4)
         kind.compile(folder, "net.onnx", "-o", "net", "--batch", "16", "--loss", "softmax_cross_entropy:logits:label", "--precision", "fp16", "--opt-level", "O2",
                      "--optimizer", "adam")
-        data = ["--data", "data.npz", "--threads", "2"]
+        data = ["--data", "data.npz", "--threads", "2", "--readers", "3"]
         train = ["./net", "train", *data, "--val", "data.npz", "--checkpoint-dir", "checkpoints", "--checkpoint-every", "7", "--log", "log.jsonl", "--resume"]
         kind.run([*train, "--epochs", "1"], cwd=folder)
         if "done: 50 steps" not in kind.run([*train, "--epochs", "2"], cwd=folder):

@@ -15,7 +15,7 @@ size_t stagedIndex(const std::vector<const Port *> &staged, const Port &port) {
 }
 
 Batches::Batches(const Dataset &data, const std::vector<const Entry *> &entries, BatchOptions options)
-    : data_(data), options_(options) {
+    : data_(data), options_(options), readers_(data.readers(), Threads::Backend::OwnPool) {
   int64_t samples = data.samples(), batch = data.batch();
   perEpoch_ = options.train ? samples / batch : (samples + batch - 1) / batch;
   if (perEpoch_ == 0)
@@ -63,7 +63,7 @@ bool Batches::prepare(Batch &batch, std::vector<std::byte> &scratch) {
   std::vector<uint32_t> samples(order_.begin() + first, order_.begin() + first + batch.count);
   samples.resize(size_t(size), samples.back());
   for (size_t i = 0; i < ports_.size(); ++i)
-    data_.fill(*ports_[i], samples, batch.inputs[i].data(), scratch);
+    data_.fill(*ports_[i], samples, batch.inputs[i].data(), scratch, readers_);
   data_.checkWhole(); // must come before anybody uses the batch
   return true;
 }

@@ -1,8 +1,9 @@
-// The stream of batches: it is shuffled per epoch, and its own thread prepares one batch ahead.
+// The stream of batches: it is shuffled per epoch, and its own threads prepare one batch ahead.
 #pragma once
 
 #include "runtime/core/Session.h"
 #include "runtime/core/data/Dataset.h"
+#include "runtime/host/Threads.h"
 #include "runtime/support/Error.h"
 
 #include <condition_variable>
@@ -49,6 +50,7 @@ private:
   std::vector<const Port *> ports_; // one per staged input
   std::vector<uint32_t> order_;
   int64_t orderEpoch_ = -1;
+  Threads readers_; // the preparing thread is one of them
 
   Batch slots_[2];
   int filled_ = 0; // slots ready for next(), including the one it returned last

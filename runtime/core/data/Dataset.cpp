@@ -1,6 +1,7 @@
 #include "runtime/core/data/Dataset.h"
 
 #include "runtime/core/data/Npz.h"
+#include "runtime/host/Threads.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 namespace mpc::rt {
 
 static constexpr size_t kBlock = 1024; // values that are checked at a time
+/// The most readers unless the user wants more: each copies some GB/s, and together more than a link to a GPU carries.
+static constexpr int kMostReaders = 8;
 
 std::vector<const Port *> inputsOf(const std::vector<const Entry *> &entries) {
   std::vector<const Port *> inputs;
@@ -58,7 +61,8 @@ static double parseNumber(std::string_view text, const std::string &option) {
 }
 
 Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &inputs, int64_t batch)
-    : batch_(std::max<int64_t>(batch, 1)) {
+    : batch_(std::max<int64_t>(batch, 1)),
+      readers_(options.readers > 0 ? options.readers : std::min(availableCpus(), kMostReaders)) {
   bind(options, inputs);
   for (const Port *port : inputs) {
     Source &source = sources_.at(port->name);
@@ -353,36 +357,6 @@ void Dataset::checkIntegers(const Source &source, const Port &port) const {
         complain(source, done + i, concat("has ", refused),
                  "repair the data, or compile a model that takes this value");
   }
-}
-
-void Dataset::fill(const Port &port, std::span<const uint32_t> samples, void *stored,
-                   std::vector<std::byte> &scratch) const {
-  const Source &from = source(port);
-  const Array &array = from.array;
-  Transpose order(port.shape, port.permutation);
-  size_t elementBytes = sizeOf(port.dtype), total = size_t(elementsOf(port.shape));
-  std::byte *logical = static_cast<std::byte *>(stored);
-  if (!order.identity()) {
-    scratch.resize(total * elementBytes);
-    logical = scratch.data();
-  }
-  size_t channels = from.maps.size();
-  auto convertPart = [&](size_t sourceElement, size_t targetElement, size_t count) {
-    for (size_t c = 0; c < channels; ++c) {
-      size_t part = count / channels;
-      convert(array.dtype, array.data + (sourceElement + c * part) * sizeOf(array.dtype), port.dtype,
-              logical + (targetElement + c * part) * elementBytes, part, from.maps[c]);
-    }
-  };
-  if (from.batched) {
-    size_t perSample = size_t(from.sampleElements);
-    for (size_t i = 0; i < samples.size(); ++i)
-      convertPart(samples[i] * perSample, i * perSample, perSample);
-  } else {
-    convertPart(0, 0, total);
-  }
-  if (!order.identity())
-    order.toStored(logical, stored, elementBytes);
 }
 
 } // namespace mpc::rt

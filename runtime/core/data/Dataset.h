@@ -10,6 +10,8 @@
 
 namespace mpc::rt {
 
+class Threads;
+
 struct DataOptions {
   /// Each element is "FILE.npz" (arrays bound to inputs by name), "INPUT=FILE" (.npy, IDX, IDX.gz),
   /// "INPUT=FILE.npz:ARRAY", or several of these joined with ','.
@@ -19,6 +21,9 @@ struct DataOptions {
   /// Each element is "INPUT=MEAN,STD": (value - mean) / std. MEAN and STD are one number or one per channel (the
   /// dimension after the batch), separated by ':'.
   std::vector<std::string> normalize;
+  /// Threads that read and convert the samples of a batch; 0: one for each CPU of the process, at most 8. What they
+  /// write does not depend on their number.
+  int readers = 0;
 };
 
 /// Returns the files that the options may mean, whether the program has inputs for them or not; some of the names may
@@ -39,10 +44,13 @@ public:
 
   int64_t samples() const { return samples_; }
   int64_t batch() const { return batch_; }
+  /// Returns the number of threads that shall read a batch, at least 1.
+  int readers() const { return readers_; }
 
   /// Writes an input for the given samples (exactly one batch of indices) into `stored`, converted to the
-  /// port's type and stored order. `scratch` is reused between calls.
-  void fill(const Port &port, std::span<const uint32_t> samples, void *stored, std::vector<std::byte> &scratch) const;
+  /// port's type and stored order. `readers` share the samples. `scratch` is reused between calls.
+  void fill(const Port &port, std::span<const uint32_t> samples, void *stored, std::vector<std::byte> &scratch,
+            Threads &readers) const;
   /// Throws Error when a file has become shorter, because the data read from it may then be zeros.
   void checkWhole() const;
 
@@ -55,6 +63,8 @@ private:
     bool batched = false;
     /// Returns the number of elements that the maps divide into channels: those of a sample, or all elements.
     int64_t unit() const { return batched ? sampleElements : array.elements(); }
+    /// Writes a unit (the sample of that index, or the whole array) in logical order, mapped and converted to a type.
+    void convertUnit(size_t index, mpc_dtype type, std::byte *target) const;
   };
   void bind(const DataOptions &options, const std::vector<const Port *> &inputs);
   void applyMaps(const DataOptions &options);
@@ -72,6 +82,7 @@ private:
 
   std::map<std::string, Source> sources_;
   int64_t batch_, samples_ = -1;
+  int readers_;
 };
 
 } // namespace mpc::rt

@@ -155,6 +155,7 @@ ROWS = [
     Row("warmup-negative", "mlp.program train --data train.npz --warmup -3", ["--warmup"]),
     Row("threads-negative", EVAL + "--threads -1", ["--threads"]),
     Row("threads-beyond-reason", EVAL + "--threads 1000000", ["--threads"]),
+    Row("readers-beyond-reason", EVAL + "--readers 257", ["--readers", "a number of threads from 0 to 256"]),
     Row("unknown-library", EVAL + "--library abacus", ["abacus"]),
     Row("trace-without-steps", "mlp.program trace --data train.npz --out t.npz", ["--steps"]),
     Row("trace-steps-overflow", "mlp.program trace --data train.npz --out t.npz --steps 9223372036854775807", ["--steps"]),
