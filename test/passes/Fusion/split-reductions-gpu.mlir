@@ -32,12 +32,11 @@ func.func @norm(%x: tensor<1048576xf32>) -> tensor<f32> {
 // CHECK-LABEL: func.func @stored
 // CHECK: %[[V:.*]]:2 = kernel.dispatch pointwise
 // CHECK: graph.select
-// CHECK-DAG: graph.reshape %[[V]]#0 : tensor<131072x64xf32> to tensor<512x256x64xf32>
-// CHECK-DAG: graph.reshape %arg0 : tensor<131072x64xf32> to tensor<512x256x64xf32>
-// CHECK: kernel.dispatch reduction {{.*}} -> (tensor<512x64xf32>, tensor<512x64xf32>)
+// CHECK: graph.reshape %[[V]]#0 : tensor<131072x64xf32> to tensor<512x256x64xf32>
 // CHECK-NOT: graph.select
-// CHECK: kernel.dispatch reduction {{.*}} -> (tensor<64xf32>, tensor<64xf32>)
-// CHECK-NOT: kernel.dispatch
+// CHECK: kernel.dispatch reduction {{.*}} -> tensor<512x64xf32>
+// CHECK: graph.reshape %[[V]]#1 : tensor<131072x64xf32> to tensor<512x256x64xf32>
+// CHECK: kernel.dispatch reduction {{.*}} -> tensor<512x64xf32>
 func.func @stored(%a: tensor<131072x64xf32>, %b: tensor<131072x64xf32>, %c: tensor<131072x64xf32>, %d: tensor<131072x64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<131072x64xf32>) {
   %p = graph.compare gt %a, %b : (tensor<131072x64xf32>, tensor<131072x64xf32>) -> tensor<131072x64xi1>
   %v = graph.select %p, %c, %d : (tensor<131072x64xi1>, tensor<131072x64xf32>, tensor<131072x64xf32>) -> tensor<131072x64xf32>

@@ -28,10 +28,10 @@ func.func @bias(%x: tensor<16x64x64xf32>, %y: tensor<64xf32>) -> tensor<16x64x64
 }
 
 // Where a GPU's threads share the parameters of channels, each takes several rows of a large tensor.
-// HOST: kernel.dispatch pointwise "channels"{{.*}}loops = #kernel.loops<points 256x3136x64 order = [0 to 1, 2]
-// GPU: kernel.dispatch pointwise "channels"{{.*}}loops = #kernel.loops<points 256x3136x64 order = [0 to 1 by 4, 2] parallel = 2 vector = 8 threads = 1x256>
-func.func @channels(%x: tensor<256x3136x64xf16>, %y: tensor<64xf32>) -> tensor<256x3136x64xf16> {
-  %0 = kernel.dispatch pointwise "channels" (%x, %y) : (tensor<256x3136x64xf16>, tensor<64xf32>) -> tensor<256x3136x64xf16> {
+// HOST: kernel.dispatch pointwise "parameters"{{.*}}loops = #kernel.loops<points 256x3136x64 order = [0 to 1, 2]
+// GPU: kernel.dispatch pointwise "parameters"{{.*}}loops = #kernel.loops<points 256x3136x64 order = [0 to 1 by 4, 2] parallel = 2 vector = 8 threads = 1x256>
+func.func @parameters(%x: tensor<256x3136x64xf16>, %y: tensor<64xf32>) -> tensor<256x3136x64xf16> {
+  %0 = kernel.dispatch pointwise "parameters" (%x, %y) : (tensor<256x3136x64xf16>, tensor<64xf32>) -> tensor<256x3136x64xf16> {
   ^bb0(%a: tensor<256x3136x64xf16>, %b: tensor<64xf32>):
     %w = graph.cast %a : tensor<256x3136x64xf16> to tensor<256x3136x64xf32>
     %1 = graph.add %w, %b : (tensor<256x3136x64xf32>, tensor<64xf32>) -> tensor<256x3136x64xf32>
