@@ -131,8 +131,8 @@ TEST(Decompose, BatchNorm) {
     }
 }
 
-/// The statistics lose nothing where the mean is 1e4 and the deviation 0.1: sums of squares would be 1e8, which f32 holds
-/// to 8.
+/// The statistics lose nothing where the mean is 1e4 and the deviation 0.1: sums of squares would be 1e8, which f32
+/// holds to 8.
 TEST(Decompose, BatchNormFarFromZero) {
   for (auto [shape, axis, c] : {std::tuple<std::string, std::string, std::string>{"8x5x16x16", "1", "5"},
                                 {"8x16x16x5", "3", "5"},
