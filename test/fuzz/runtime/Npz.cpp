@@ -3,6 +3,7 @@
 #include "runtime/core/data/Npz.h"
 #include "LogisticProgram.h"
 #include "runtime/core/data/Dataset.h"
+#include "runtime/host/Threads.h"
 #include "test/fuzz/runtime/Input.h"
 
 #include <numeric>
@@ -18,11 +19,12 @@ static void feed(const std::string &path) {
   Dataset data({{path}, {"x=0.5"}, {}}, inputs, manifest.batch);
   std::vector<uint32_t> samples(size_t(data.batch()));
   std::vector<std::byte> stored, scratch;
+  Threads readers(1);
   for (int64_t first = 0; first + data.batch() <= std::min<int64_t>(data.samples(), 100); first += data.batch()) {
     std::iota(samples.begin(), samples.end(), uint32_t(first));
     for (const Port *port : inputs) {
       stored.assign(size_t(elementsOf(port->shape)) * sizeOf(port->dtype), std::byte());
-      data.fill(*port, samples, stored.data(), scratch);
+      data.fill(*port, samples, stored.data(), scratch, readers);
     }
   }
 }

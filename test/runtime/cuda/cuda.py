@@ -219,7 +219,7 @@ def check_choice(machine):
 def check_code(machine, predict):
     """Checks that the program says whether it runs its machine code or PTX that the driver compiles. It has machine code where ptxas was found when it was compiled."""
     cubins = sum(name.startswith("sm_80.") and name.endswith(".cubin") for name in sections(machine.program))
-    refusal = "because it refuses the {} machine code: CUDA_ERROR_INVALID_IMAGE: device kernel image is invalid"
+    refusal = "because it refuses {} machine code: CUDA_ERROR_INVALID_IMAGE: device kernel image is invalid"
     none = "because the program has no machine code for this GPU"
     def gpu(**settings):
         return next(line for line in machine.good("info", **settings).splitlines() if line.startswith("gpu "))
@@ -231,8 +231,8 @@ def check_code(machine, predict):
     assert gpu() == about + ("machine code" if cubins else "PTX that the driver compiles, " + none), gpu()
     assert notes() == []
     # The driver compiles PTX where it refuses machine code; where there is none for the GPU's generation, nothing is refused.
-    assert gpu(FAIL="cubin") == about + "PTX that the driver compiles, " + (refusal.format("the") if cubins else none)
-    own = refusal.format("program's")
+    assert gpu(FAIL="cubin") == about + "PTX that the driver compiles, " + (refusal.format("the") if cubins else none), gpu(FAIL="cubin")
+    own = refusal.format("the program's")
     assert notes(FAIL="cubin") == ([f"note: the driver compiles PTX of sm_80, {own}; a newer driver may take it"] if cubins else [])
     assert gpu(COMPUTE=120).endswith("plan sm_80, PTX that the driver compiles, " + none) and notes(COMPUTE=120) == []
     # Whoever only asks makes the driver compile nothing.
