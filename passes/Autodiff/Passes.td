@@ -28,6 +28,8 @@ def AutodiffPass : Pass<"mpc-autodiff", "::mlir::ModuleOp"> {
     Contributions to one value are added in the value's own type (as in torch). The gradient of a value
     that no parameter needs is not built. Backward ops have the location of the op that they differentiate.
 
+    No gradient passes a `graph.stop_gradient`; at the end each is replaced by its operand, in all entries of the module.
+
     An op without a gradient on a path to a parameter is an error that names the path; all such ops are reported. A parameter that
     the loss does not depend on causes a warning and is not updated. A step that already holds a `train.update` is left alone.
   }];

@@ -86,7 +86,7 @@ private:
     if (specs.size() > 1)
       forward.walk([&](train::AssignOp assign) {
         if (isBuffer(assign) && !claimed.contains(assign.getVariable()))
-          assign.emitWarning() << "no step's loss depends on the normalisation that updates @"
+          assign.emitWarning() << "no step's loss depends on what updates @"
                                << train::userName(variables->lookup(assign.getVariableAttr()))
                                << ": it keeps its initial value";
       });
@@ -154,7 +154,19 @@ private:
     return variable && variable.getRole() == train::Role::buffer;
   }
 
-  /// With several steps, each buffer is updated by the first step whose loss depends on the norm that feeds it.
+  /// Whether a loss, of which `slice` has all producers, depends on the norms that feed a buffer, or on the old or the
+  /// new value of a buffer that the network updates itself.
+  static bool dependsOnBuffer(const SetVector<Operation *> &slice, train::AssignOp assign) {
+    if (auto barrier = assign.getValue().getDefiningOp<graph::BarrierOp>())
+      return slice.contains(barrier) || llvm::any_of(slice, [&](Operation *op) {
+               auto read = dyn_cast<train::ReadOp>(op);
+               return read && read.getVariableAttr() == assign.getVariableAttr();
+             });
+    return llvm::any_of(normsBehind(assign.getValue()), [&](Operation *norm) { return slice.contains(norm); });
+  }
+
+  /// With several steps, each buffer is updated by the first step whose loss depends on it or on the norm that feeds
+  /// it.
   void keepOwnBuffers(EntryBuilder &entry, Value loss) {
     BackwardSliceOptions options;
     options.inclusive = true;
@@ -164,8 +176,7 @@ private:
       train::VariableOp variable = variables->lookup(assign.getVariableAttr());
       if (!variable || variable.getRole() != train::Role::buffer)
         continue;
-      bool needed = llvm::any_of(normsBehind(assign.getValue()), [&](Operation *norm) { return slice.contains(norm); });
-      if (needed && claimed.insert(assign.getVariable()).second)
+      if (dependsOnBuffer(slice, assign) && claimed.insert(assign.getVariable()).second)
         continue;
       assign.erase();
     }
@@ -217,6 +228,10 @@ private:
     boundLabels(entry, *lossValue);
     if (several)
       keepOwnBuffers(entry, *lossValue);
+    for (graph::BarrierOp barrier : llvm::make_early_inc_range(entry.block().getOps<graph::BarrierOp>())) {
+      entry.replace(barrier.getY(), barrier.getX()); // it has served the evaluation form, see toEvalForm
+      barrier.erase();
+    }
     if (first)
       advanceRng(entry);
     else

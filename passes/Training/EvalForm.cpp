@@ -29,6 +29,16 @@ EvalFormCounts training::toEvalForm(EntryBuilder &entry) {
   DenseMap<Attribute, Type> assigned; // the type of each variable
   for (train::AssignOp assign : llvm::make_early_inc_range(entry.block().getOps<train::AssignOp>())) {
     assigned[assign.getVariableAttr()] = assign.getValue().getType();
+    // What the network computes from a buffer's new value, it computes here from the stored one, as torch's modules do
+    // in eval mode.
+    if (auto barrier = assign.getValue().getDefiningOp<graph::BarrierOp>()) {
+      OpBuilder b(barrier);
+      entry.replace(barrier.getY(),
+                    train::ReadOp::create(b, barrier.getLoc(), barrier.getY().getType(), assign.getVariableAttr()));
+      assign.erase();
+      barrier.erase();
+      continue;
+    }
     assign.erase();
   }
   for (graph::BatchNormOp norm : llvm::make_early_inc_range(entry.block().getOps<graph::BatchNormOp>())) {

@@ -1,5 +1,5 @@
 #include "passes/Training/LossForms.h"
-#include "dialects/Graph/IR/GraphBuilder.h"
+#include "dialects/Graph/IR/Losses.h"
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Training/InferLoss.h"
 #include "passes/Training/LossSpec.h"
@@ -30,35 +30,10 @@ static Value classWeights(const GraphBuilder &b, const LossSpec &spec) {
   return b.create<ConstantOp>(DenseElementsAttr::get(type, ArrayRef<float>(weights)));
 }
 
-/// With p = log_softmax(x), label l, e = label_smoothing and C classes, this is torch's cross_entropy: label i costs
-///   (1 - e) w_l (-p_l) + e/C sum_c w_c (-p_c),
-/// and nothing where l is the ignored one; the mean divides the sum by the sum of w_l over the labels that
-/// are not ignored.
-static Value smoothedCrossEntropy(const GraphBuilder &b, Value logits, Value labels, const LossSpec &spec) {
-  Value p = b.create<LogSoftmaxOp>(logits, /*axis=*/1), weights = classWeights(b, spec);
-  Value hard =
-      b.create<NllLossOp>(p, labels, weights, LossReduction::none, b.builder.getI64IntegerAttr(spec.ignoreIndex));
-  Value each = p;
-  if (weights) {
-    Shape perClass(typeOf(p).getRank() - 1, 1); // broadcasting aligns the last dimensions
-    perClass[0] = shapeOf(p)[1];
-    each = b.mul(p, b.reshape(weights, perClass));
-  }
-  Value soft = b.sum(each, {1});
-  Value counts = b.compare(Predicate::ne, labels, double(spec.ignoreIndex));
-  double share = spec.labelSmoothing;
-  soft = b.mul(b.select(counts, soft, 0), share / double(shapeOf(p)[1]));
-  Value costs = b.sub(b.mul(hard, 1 - share), soft);
-  Value sum = b.sum(costs, allAxes(costs));
-  if (spec.reduction == LossReduction::sum)
-    return sum;
-  Value counted = labelWeights(b, labels, weights, spec.ignoreIndex);
-  return b.div(sum, b.sum(counted, allAxes(counted)));
-}
-
 static Value softmaxCrossEntropy(const GraphBuilder &b, Value logits, Value labels, const LossSpec &spec) {
   if (spec.labelSmoothing > 0)
-    return smoothedCrossEntropy(b, logits, labels, spec);
+    return smoothedCrossEntropy(b, logits, labels, classWeights(b, spec), spec.reduction, spec.ignoreIndex,
+                                spec.labelSmoothing);
   return b.create<SoftmaxCrossEntropyOp>(logits, labels, classWeights(b, spec), spec.reduction,
                                          b.builder.getI64IntegerAttr(spec.ignoreIndex));
 }

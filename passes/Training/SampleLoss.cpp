@@ -1,4 +1,5 @@
 #include "passes/Training/SampleLoss.h"
+#include "dialects/Graph/IR/Losses.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -87,18 +88,6 @@ static Value sumSamples(const GraphBuilder &b, Value x, int64_t samples, bool fl
   if (shape.size() == 1 && shape[0] == samples)
     return x;
   return b.sum(b.reshape(x, {samples, typeOf(x).getNumElements() / samples}), {1});
-}
-
-Value training::labelWeights(const GraphBuilder &b, Value labels, Value weights, std::optional<int64_t> ignored) {
-  Type f32 = b.builder.getF32Type();
-  auto weightsOf = [&](Value valid) { return b.cast(b.create<GatherOp>(weights, valid, /*axis=*/0), f32); };
-  if (!ignored)
-    return weights ? weightsOf(labels) : b.splat(typeOf(labels).clone(f32), 1);
-  Value valid = b.compare(Predicate::ne, labels, double(*ignored));
-  if (!weights)
-    return b.cast(valid, f32);
-  // An ignored label may be no valid index at all.
-  return b.select(valid, weightsOf(b.select(valid, labels, 0)), 0);
 }
 
 std::optional<SampleLoss> training::splitLoss(EntryBuilder &entry, Value loss) {

@@ -16,11 +16,6 @@ struct Classification {
 };
 Classification findClassification(mlir::Value loss);
 
-/// Returns the f32 weight of each label, in the shape of the labels: weights[label], or 1 without weights, and 0 where
-/// the label is the ignored one.
-mlir::Value labelWeights(const graph::GraphBuilder &b, mlir::Value labels, mlir::Value weights,
-                         std::optional<int64_t> ignored);
-
 /// These are two [N] f32 tensors with loss = sum(losses)/sum(weights), where sample i alone decides element i.
 struct SampleLoss {
   mlir::Value losses, weights;

@@ -47,6 +47,7 @@ TEST(OpKernel, UnaryFloat) {
       {"floor", 0, {-4, 4, true}},
       {"ceil", 0, {-4, 4, true}},
       {"round", 0, {-4, 4, true}},
+      {"stop_gradient", 0, {-4, 4, true}},
       {"exp", 1, {-20, 20, true}},
       {"log", 1, {-1, 50, true}},
       {"sqrt", 0.5, {-1, 50, true}},

@@ -29,7 +29,8 @@ enum class Rule {
 std::optional<Rule> functionRule(StringRef mnemonic) {
   return llvm::StringSwitch<std::optional<Rule>>(mnemonic)
       .Cases({"add", "min", "max", "and", "or", "relu", "leaky_relu", "elu", "clip"}, Rule::Increasing)
-      .Cases({"sign", "floor", "ceil", "round", "cast", "bitcast", "random", "dropout"}, Rule::Increasing)
+      .Cases({"sign", "floor", "ceil", "round", "cast", "bitcast", "random", "dropout", "stop_gradient"},
+             Rule::Increasing)
       .Cases({"exp", "log", "sqrt", "asin", "atan", "sinh", "asinh", "acosh", "atanh", "erf"}, Rule::Increasing)
       .Cases({"tanh", "sigmoid", "softplus", "softsign", "hard_sigmoid"}, Rule::Increasing)
       .Cases({"max_pool_grad", "avg_pool", "avg_pool_grad", "resize", "resize_grad"}, Rule::Increasing)

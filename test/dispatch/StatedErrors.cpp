@@ -12,7 +12,8 @@ static std::optional<test::StatedError> functionError(StringRef mnemonic) {
   using test::StatedError;
   return llvm::StringSwitch<std::optional<StatedError>>(mnemonic)
       // These are correctly rounded: they take an operand, negate it or tell what it is, or take one instruction.
-      .Cases({"abs", "neg", "sign", "floor", "ceil", "round", "relu", "clip", "min", "max"}, StatedError())
+      .Cases({"abs", "neg", "sign", "floor", "ceil", "round", "relu", "clip", "min", "max", "stop_gradient"},
+             StatedError())
       .Cases({"not", "and", "or", "xor", "compare", "select", "is_nonfinite", "is_nan"}, StatedError())
       .Cases({"cast", "bitcast", "random", "max_pool", "max_pool_grad", "argmax"}, StatedError())
       .Cases({"add", "sub", "mul", "div", "mod", "sqrt", "reciprocal", "prelu"}, StatedError())

@@ -103,6 +103,9 @@ void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::st
                  "REGEX: the initializers that are trained, wherever they stand; +REGEX: these besides those that "
                  "stand where parameters do");
   app.add_option("--freeze", options.freeze, "REGEX: parameters that are not trained");
+  app.add_option("--stop-gradient", options.stopGradient,
+                 "REGEX: values of nodes behind which no gradient goes on, as torch's detach and no_grad; mpc reads "
+                 "these from files of torch's newer exporter where they tell of them");
   app.add_option("--untie", options.untie,
                  "REGEX: initializers of which each use is a parameter of its own, for exporters merge equal tensors");
   app.add_flag("--accept-exported", options.acceptExported,

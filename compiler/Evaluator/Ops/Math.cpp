@@ -115,6 +115,7 @@ void mpc::attachMathModels(MLIRContext &c) {
   SoftplusOp::attachInterface<Unary<SoftplusOp, softplus>>(c);
   SoftsignOp::attachInterface<Unary<SoftsignOp, softsign>>(c);
   HardSwishOp::attachInterface<Unary<HardSwishOp, hardSwish>>(c);
+  StopGradientOp::attachInterface<Unary<StopGradientOp, identity>>(c);
   LeakyReluOp::attachInterface<UnaryWith<LeakyReluOp, leakyRelu>>(c);
   EluOp::attachInterface<UnaryWith<EluOp, elu>>(c);
   HardSigmoidOp::attachInterface<UnaryWith<HardSigmoidOp, hardSigmoid>>(c);

@@ -76,8 +76,10 @@ void Import::bindInitializers() {
         noteSuspicious(shown, tensor, useCount[name]);
       if (verdict.role == Role::Constant && verdict.unusual && named && isModuleName(name))
         untrained += (untrained.empty() ? "'" : ", '") + shown + "'";
+      const bool written = !options.forwardOnly && llvm::any_of(current->restored.written,
+                                                                [&](const auto &pair) { return pair.second == name; });
       bool small = tensor.size() * elementBytes(tensor.element()) < 64;
-      if (verdict.role == Role::Constant || (verdict.role == Role::Frozen && small)) {
+      if (!written && (verdict.role == Role::Constant || (verdict.role == Role::Frozen && small))) {
         entry.constant = std::move(tensor);
       } else {
         if (options.forwardOnly) // nothing changes it, so it may be a scale of Resize as well

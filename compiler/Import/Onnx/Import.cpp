@@ -1,4 +1,5 @@
 #include "compiler/Import/Onnx/Import.h"
+#include "compiler/Import/Onnx/Torch/Metadata.h"
 #include "compiler/Import/Onnx/TrainingForm.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/Ranges.h"
@@ -15,7 +16,7 @@ using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
 Import::Import(MLIRContext *context, const ImportOptions &options, ImportReport &report)
-    : context(context), options(options), report(report), builder(context) {
+    : context(context), options(options), report(report), builder(context), stopGradient(options.stopGradient) {
   // Later stages use these symbols.
   symbols = {"forward", "main", "eval", "predict", "init", "rng.seed", "rng.step"};
 }
@@ -365,6 +366,7 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
     for (size_t i = 0; i < node.numOutputs(); ++i)
       if (node.used(i) && !values.count(proto.output(int(i))))
         node.fail("output " + std::to_string(i) + " ('" + printable(proto.output(int(i))) + "') is not supported");
+    finishOutputs(proto, loc);
   } catch (ImportError &error) {
     unsupported.push_back(error.problem);
   }
@@ -376,6 +378,54 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
     problem(found);
   }
   standIn(proto, loc); // for results that the conversion has not set
+}
+
+bool Import::stopsGradient(const std::string &value) {
+  bool matched = !options.stopGradient.empty() && stopGradient.match(value);
+  anyStopped |= matched;
+  return matched || current->restored.stopped.count(value) != 0;
+}
+
+void Import::finishOutputs(const onnx::NodeProto &proto, Location loc) {
+  if (options.forwardOnly)
+    return;
+  const bool detached = torch::Metadata::stopsGradient(proto);
+  for (const std::string &name : proto.output()) {
+    auto it = values.find(name);
+    if (name.empty() || it == values.end() || it->second.poison || it->second.sequence)
+      continue;
+    Entry &entry = it->second;
+    const bool isFloat = isa<FloatType>(entry.type.getElementType());
+    if ((stopsGradient(name) || detached) && isFloat && !(entry.constant && entry.variable.empty())) {
+      entry.value = StopGradientOp::create(builder, loc, materialize(entry));
+      entry.variable.clear();
+      entry.constant.reset();
+      note("the gradient ends at this value", loc);
+    }
+    auto written = current->restored.written.find(name);
+    if (written == current->restored.written.end())
+      continue;
+    auto buffer = values.find(written->second);
+    if (buffer == values.end() || buffer->second.variable.empty())
+      continue;
+    const std::string &variable = buffer->second.variable;
+    auto type = module.lookupSymbol<train::VariableOp>(variable).getTensorType();
+    if (type != entry.type) {
+      ImportError error;
+      error.problem.why =
+          "its result is written to the buffer '" + printable(written->second) + "', which has another type or shape";
+      throw error;
+    }
+    // The evaluation form puts the stored value in the place of what stands behind the barrier.
+    Value next = BarrierOp::create(builder, loc, entry.type, materialize(entry), ValueRange(),
+                                   builder.getI64IntegerAttr(barriers++));
+    entry.value = next;
+    entry.variable.clear();
+    entry.constant.reset();
+    assign(variable, next, loc);
+    note("each step updates a buffer of the torch module; eval and predict use its stored value",
+         printable(written->second));
+  }
 }
 
 void Import::convertNodes(std::vector<FlatNode> &nodes) {
@@ -536,6 +586,9 @@ OwningOpRef<ModuleOp> Import::run(Model &model) {
   bindInputs();
   checkPatterns();
   convertNodes(model.nodes);
+  if (std::string malformed; !options.stopGradient.empty() && stopGradient.isValid(malformed) && !anyStopped)
+    problem({"--stop-gradient", "", 0, "", "'" + printable(options.stopGradient) + "' matches no value of a node",
+             "the names are those of the nodes' outputs; a parameter is kept as it is with --freeze"});
   bindOutputs();
   for (const std::string &text : noteOrder) {
     auto [count, node] = noted[text];

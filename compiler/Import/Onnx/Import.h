@@ -6,6 +6,7 @@
 #include "dialects/Train/IR/Train.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/Regex.h"
 #include <unordered_map>
 
 namespace mpc::onnx_import {
@@ -112,6 +113,10 @@ private:
   void checkPatterns();
   void convertNodes(std::vector<FlatNode> &);
   void convert(onnx::NodeProto &, int64_t opset, const std::string &location, int64_t index);
+  /// Ends gradients at a node's results where the file or the user says so, and assigns results to the buffers that
+  /// the network updates itself.
+  void finishOutputs(const onnx::NodeProto &, mlir::Location);
+  bool stopsGradient(const std::string &value);
   void bindOutputs();
   // StandIn.cpp
   void collectStatedTypes();
@@ -139,6 +144,9 @@ private:
   std::string batchName;              // the name of the exported batch where that is open
   Roles roles;
   bool anyTrained = false, anyFrozen = false; // among the values that could be parameters
+  llvm::Regex stopGradient;                   // of the user's pattern
+  bool anyStopped = false;                    // whether it has matched a value
+  int64_t barriers = 0;                       // the number of buffers that the network updates
   int64_t nodeIndex = 0;
   bool inFunction = false; // the current node is from a function's body
   std::unordered_map<std::string, const onnx::TypeProto::Tensor *> statedTypes;

@@ -58,6 +58,21 @@ static void reportRestored(const Model &model, const ImportOptions &options, Imp
   report.problems.push_back(problem);
 }
 
+/// Notes what the module may have had that a file of torch's exporters does not tell.
+static void noteUnknown(const Model &model, ImportReport &report) {
+  if (model.proto.producer_name() != "pytorch" ||
+      llvm::any_of(model.proto.metadata_props(), [](const auto &entry) { return entry.key() == "mpc.training_form"; }))
+    return;
+  report.notes.push_back(
+      std::string(
+          model.restored.known
+              ? "the file does not say which parts of the module are in torch.no_grad or have requires_grad=False"
+              : "the file does not say where gradients end (detach, torch.no_grad), which parameters have "
+                "requires_grad=False, and which buffers forward updates") +
+      ": tools/torch/export.py writes these, --stop-gradient and --freeze say them, and `mpc verify` compares a step "
+      "with PyTorch's");
+}
+
 /// Imports into a report; neither exceptions nor diagnostics escape.
 static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, StringRef name, StringRef folder,
                                         const ImportOptions &options, ImportReport &report) {
@@ -74,6 +89,7 @@ static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, S
       bool valid = !options.untie.empty() && untied.isValid(malformed);
       bool any = model.restore(&context, [&](StringRef initializer) { return valid && untied.match(initializer); });
       reportRestored(model, options, report);
+      noteUnknown(model, report);
       if (valid && !any)
         report.problems.push_back(
             {"--untie", "", 0, "",

@@ -58,6 +58,8 @@ struct ImportOptions {
   std::string freeze;
   /// Matches float initializers of which each use becomes a parameter of its own, since exporters merge equal tensors.
   std::string untie;
+  /// Matches values of nodes that no gradient passes, as torch's `detach` does.
+  std::string stopGradient;
   /// Trains the network as an exporter has rewritten it, even where parameters of the module are lost in it.
   bool acceptExported = false;
   /// How parameters without a value are initialised: kaiming, xavier or normal.

@@ -77,6 +77,7 @@ void Roles::analyse(const Model &model, const ImportOptions &importOptions, Impo
   const std::pair<const char *, const std::string *> patterns[] = {{"--params", &options->params},
                                                                    {"--trainable", &trainable},
                                                                    {"--freeze", &options->freeze},
+                                                                   {"--stop-gradient", &options->stopGradient},
                                                                    {"--untie", &options->untie}};
   for (auto [flag, regex] : patterns) {
     std::string error;

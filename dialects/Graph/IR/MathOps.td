@@ -53,6 +53,15 @@ def Graph_SoftplusOp : Graph_UnaryOp<"softplus", Fp32, Differentiable> { let sum
 def Graph_SoftsignOp : Graph_UnaryOp<"softsign", Follow, Differentiable> { let summary = "x / (1 + |x|)"; }
 def Graph_HardSwishOp : Graph_UnaryOp<"hard_swish", Follow, Differentiable> { let summary = "x * clamp(x/6 + 1/2, 0, 1)"; }
 
+def Graph_StopGradientOp : Graph_UnaryOp<"stop_gradient", Follow, ZeroGrad> {
+  let summary = "x, whose gradient ends here";
+  let description = [{
+    The result is x, and the derivative is zero: what x was computed from gets no gradient through this op. It is torch's `detach`, and what leaves a
+    `torch.no_grad` region passes through it. `mpc-autodiff` replaces each by its operand once it has built the gradients.
+  }];
+  let extraClassDeclaration = classDeclaration # keepsMagnitudes;
+}
+
 def Graph_LeakyReluOp : Graph_UnaryOp<"leaky_relu", Follow, Differentiable> {
   let summary = "x where x >= 0, alpha*x elsewhere";
   let arguments = (ins Graph_Float:$x, F64Attr:$alpha);

@@ -63,6 +63,8 @@ func.func @unary(%x: tensor<4xf32>, %i: tensor<4xi64>, %b: tensor<4xi1>, %s: ten
   %27 = graph.hard_swish %x : tensor<4xf32>
   // CHECK: graph.gelu %{{.*}} : tensor<4xf32>
   %28 = graph.gelu %x : tensor<4xf32>
+  // CHECK: graph.stop_gradient %{{.*}} : tensor<4xf32>
+  %stopped = graph.stop_gradient %x : tensor<4xf32>
   // CHECK: graph.leaky_relu %{{.*}} {{{.*}}} : tensor<4xf32>
   %29 = graph.leaky_relu %x {alpha = 0.01 : f64} : tensor<4xf32>
   // CHECK: graph.elu %{{.*}} {{{.*}}} : tensor<4xf32>

@@ -10,9 +10,9 @@ func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}) -> (te
   %y = graph.mul %x, %w : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
   %z = graph.exp %y : tensor<4x3xf32>
   %u, %m, %v = graph.batch_norm %x, %w, %w {epsilon = 1.0e-5 : f64, axis = 1 : i64, train.running_mean = @running.mean_0, train.running_variance = @running.variance} : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>)
-  // expected-warning@+1 {{no step's loss depends on the normalisation that updates @running.mean: it keeps its initial value}}
+  // expected-warning@+1 {{no step's loss depends on what updates @running.mean: it keeps its initial value}}
   train.assign @running.mean_0, %m : tensor<3xf32>
-  // expected-warning@+1 {{no step's loss depends on the normalisation that updates @running.variance: it keeps its initial value}}
+  // expected-warning@+1 {{no step's loss depends on what updates @running.variance: it keeps its initial value}}
   train.assign @running.variance, %v : tensor<3xf32>
   return %y, %z, %u : tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>
 }

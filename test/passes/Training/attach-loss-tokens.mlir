@@ -28,8 +28,8 @@
 // FIRST: graph.softmax_cross_entropy %[[Z]], %{{.*}} {ignore_index = 7 : i64
 
 // SMOOTH-LABEL: train.step @main(
-// SMOOTH: %[[P:.*]] = graph.log_softmax
 // SMOOTH: %[[W:.*]] = graph.constant dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]>
+// SMOOTH: %[[P:.*]] = graph.log_softmax
 // SMOOTH: %[[HARD:.*]] = graph.nll_loss %[[P]], %{{.*}}, %[[W]] {ignore_index = -100 : i64, reduction = #graph<reduction none>}
 // SMOOTH: graph.mul %[[P]]
 // SMOOTH: %[[COUNTS:.*]] = graph.compare ne

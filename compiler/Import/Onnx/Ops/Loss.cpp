@@ -1,5 +1,7 @@
 //===- Loss.cpp - losses and softmax -------------------------------------------===//
 #include "compiler/Import/Onnx/Import.h"
+#include "compiler/Import/Onnx/Torch/Metadata.h"
+#include "dialects/Graph/IR/Losses.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -45,6 +47,9 @@ static void softmaxLike(Node &n) {
 
 //===-- Losses --------------------------------------------------------------------------===//
 
+static const char *const kExportAgain = "the exporter changed the loss: export the scores, and let mpc compute it "
+                                        "(--loss=softmax_cross_entropy:SCORES:LABELS)";
+
 /// The inputs are scores [N, C, d...], labels [N, d...] and optional weights [C].
 template <typename OpT>
 static void loss(Node &n) {
@@ -55,6 +60,15 @@ static void loss(Node &n) {
   std::optional<int64_t> ignoreIndex;
   if (n.hasAttribute("ignore_index"))
     ignoreIndex = n.intAttribute("ignore_index");
+  std::optional<torch::LossCall> torchCall = torch::Metadata::lossCallOf(n.proto);
+  if (torchCall && torchCall->reduction != reduction)
+    n.fail("reduction is '" + reduction + "', but the torch module's is '" + torchCall->reduction + "'", kExportAgain,
+           "reduction");
+  if (torchCall && ignoreIndex.value_or(torchCall->ignoreIndex) != torchCall->ignoreIndex)
+    n.fail("ignore_index is " + Twine(*ignoreIndex) + ", but the torch module's is " + Twine(torchCall->ignoreIndex),
+           kExportAgain, "ignore_index");
+  if (torchCall)
+    ignoreIndex = torchCall->ignoreIndex;
   Value scores = n.floatIn(0), labels = n.in(1);
   if (n.rank(0) < 2)
     n.fail("scores are [N, C, d...], not of rank " + Twine(n.rank(0)));
@@ -69,7 +83,15 @@ static void loss(Node &n) {
     if (ignoreIndex)
       p.ignore_index = n.b.getI64IntegerAttr(*ignoreIndex);
   });
-  n.out(0, op.getLoss());
+  Value result = op.getLoss();
+  if constexpr (std::is_same_v<OpT, SoftmaxCrossEntropyOp>)
+    if (torchCall && torchCall->labelSmoothing > 0) {
+      // The op above has checked the operands; nothing reads it any more.
+      result = smoothedCrossEntropy(GraphBuilder(n.b, n.loc), scores, labels, op.getWeights(), *kind,
+                                    torchCall->ignoreIndex, torchCall->labelSmoothing);
+      n.import.note("label smoothing is back, which torch's exporter drops", n.loc);
+    }
+  n.out(0, result);
   if constexpr (std::is_same_v<OpT, SoftmaxCrossEntropyOp>)
     if (n.used(1))
       n.out(1, along<LogSoftmaxOp>(n, scores, 1));

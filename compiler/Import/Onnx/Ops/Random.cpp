@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Import.h"
+#include "compiler/Import/Onnx/Torch/Metadata.h"
 #include <cmath>
 
 using namespace mlir;
@@ -142,6 +143,13 @@ static void dropout(Node &n) {
       exported = n.constantNumber(2, "training_mode") != 0;
   } else {
     ratio = n.floatAttribute("ratio", 0.5);
+  }
+  if (auto call = torch::Metadata::callOf(n.proto);
+      call && torch::Metadata::attentionDropout(*call) > 0 && !import.options.forwardOnly) {
+    // The exporter writes no training_mode here; torch passes this probability in train mode alone.
+    exported = import.options.mode != TrainingMode::AsExported;
+    if (exported)
+      import.note("attention drops again, as the torch module does in train mode (--mode=as-exported keeps it)", n.loc);
   }
   if (!(ratio >= 0 && ratio < 1))
     n.fail("the ratio must be in [0, 1), not " + std::to_string(ratio), "", "ratio");

@@ -1,6 +1,8 @@
 #include "compiler/Import/Onnx/Torch/Metadata.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include <array>
 
 using namespace mpc::onnx_import::torch;
 using llvm::StringRef;
@@ -52,18 +54,22 @@ static std::set<std::string> namesIn(StringRef list) {
   return names;
 }
 
+/// Takes a line of the signature apart: the value, its kind, and the target, which is empty where the line names none.
+static std::array<StringRef, 3> signatureLine(StringRef line) {
+  auto [value, rest] = line.split(": ");
+  // A quote inside is not escaped: target='it's.weight'.
+  StringRef target = rest.split("target=").second.ltrim("'\"");
+  size_t end = target.find_last_of("'\"");
+  return {value, rest.split(' ').first, target.take_front(end == StringRef::npos ? 0 : end)};
+}
+
 Metadata::Metadata(const onnx::ModelProto &model) {
   const onnx::GraphProto &graph = model.graph();
   const std::string signature = valueOf(entriesOf(graph, 16), "pkg.torch.export.ExportedProgram.graph_signature");
-  llvm::SmallVector<StringRef> lines;
-  StringRef(signature).split("# outputs").first.split(lines, '\n');
-  for (StringRef line : lines) { // p_fc1_weight: PARAMETER target='fc1.weight'
-    auto [placeholder, rest] = line.split(": ");
-    StringRef kind = rest.split(' ').first;
+  auto [inputLines, outputLines] = StringRef(signature).split("# outputs");
+  for (StringRef line : llvm::split(inputLines, '\n')) { // p_fc1_weight: PARAMETER target='fc1.weight'
+    auto [placeholder, kind, target] = signatureLine(line);
     inputs.insert(placeholder.str());
-    // A quote inside is not escaped: target='it's.weight'.
-    StringRef target = rest.split("target=").second.ltrim("'\"");
-    target = target.take_front(target.find_last_of("'\"") == StringRef::npos ? 0 : target.find_last_of("'\""));
     if (target.empty() || (kind != "PARAMETER" && kind != "BUFFER" && kind != "CONSTANT_TENSOR"))
       continue;
     Origin origin{kind == "PARAMETER" ? Kind::Parameter
@@ -73,6 +79,9 @@ Metadata::Metadata(const onnx::ModelProto &model) {
     targets.emplace(origin.target, origin.kind);
     placeholders.emplace(placeholder.str(), std::move(origin));
   }
+  for (StringRef line : llvm::split(outputLines, '\n')) // add_1: BUFFER_MUTATION target='ema'
+    if (auto [value, kind, target] = signatureLine(line); kind == "BUFFER_MUTATION" && !target.empty())
+      written.emplace(value.str(), target.str());
   for (const auto &value : graph.value_info()) {
     Entries entries = entriesOf(value, 4);
     if (std::string from = valueOf(entries, "pkg.onnxscript.optimizer.folded_from"); !from.empty())
@@ -107,6 +116,42 @@ std::string Metadata::moduleOf(const onnx::NodeProto &node) {
   while (std::optional<StringRef> name = takeString(list))
     before = std::exchange(last, name->str());
   return before;
+}
+
+bool Metadata::stopsGradient(const onnx::NodeProto &node) {
+  if (node.op_type() != "Identity")
+    return false;
+  if (valueOf(entriesOf(node, 9), "mpc.stop_gradient") == "True")
+    return true;
+  std::optional<Call> call = callOf(node);
+  return call && (call->target == "detach" || call->target == "detach_");
+}
+
+/// The argument of a call as a number; 0 where it is not one.
+static double numberAt(const Call &call, size_t i) {
+  double number = 0;
+  return i < call.args.size() && llvm::to_float(StringRef(call.args[i]), number) ? number : 0;
+}
+
+std::optional<LossCall> Metadata::lossCallOf(const onnx::NodeProto &node) {
+  std::optional<Call> call = callOf(node);
+  // cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing); nll_loss... lack the last one
+  if (!call || (call->target != "cross_entropy_loss" && !StringRef(call->target).starts_with("nll_loss")))
+    return std::nullopt;
+  LossCall loss;
+  static const char *const reductions[] = {"none", "mean", "sum"};
+  double reduction = call->args.size() > 3 ? numberAt(*call, 3) : 1;
+  loss.reduction = reductions[reduction == 0 ? 0 : reduction == 2 ? 2 : 1];
+  if (call->args.size() > 4)
+    loss.ignoreIndex = int64_t(numberAt(*call, 4));
+  if (call->target == "cross_entropy_loss")
+    loss.labelSmoothing = numberAt(*call, 5);
+  return loss;
+}
+
+double Metadata::attentionDropout(const Call &call) {
+  // scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal)
+  return call.target == "scaled_dot_product_attention" ? numberAt(call, 4) : 0;
 }
 
 std::string Metadata::rewrites(const onnx::NodeProto &node) {

@@ -35,6 +35,13 @@ struct Call {
   std::vector<std::string> args; // as written: "%x", "[8]", "%p_fc1_weight", "None"
 };
 
+/// The arguments of a cross_entropy_loss or an nll_loss that decide what it computes.
+struct LossCall {
+  std::string reduction; // "none", "mean" or "sum"
+  int64_t ignoreIndex = -100;
+  double labelSmoothing = 0; // the exporter drops it
+};
+
 class Metadata {
 public:
   explicit Metadata(const onnx::ModelProto &);
@@ -48,6 +55,8 @@ public:
   bool isInput(const std::string &value) const { return inputs.count(value) != 0; }
   /// The kind of a tensor of the module; nullopt for other names.
   std::optional<Kind> kindOf(const std::string &target) const;
+  /// The values that forward writes to buffers: maps a value of the traced graph to the buffer.
+  const std::map<std::string, std::string> &mutations() const { return written; }
   /// All tensors of the module.
   const std::map<std::string, Kind> &tensors() const { return targets; }
   /// The values that an initializer was computed from at export; empty when it was not computed.
@@ -55,6 +64,14 @@ public:
 
   /// The call that a node comes from.
   static std::optional<Call> callOf(const onnx::NodeProto &);
+  /// Whether a node is the end of a gradient: a detach, or an Identity that `tools/torch/export.py` has put behind a
+  /// torch.no_grad region.
+  static bool stopsGradient(const onnx::NodeProto &);
+  /// The call that a loss on classes comes from; nullopt where the file does not say it.
+  static std::optional<LossCall> lossCallOf(const onnx::NodeProto &);
+  /// The probability of the dropout in a scaled_dot_product_attention, of which the exporter writes the inference form;
+  /// 0 for other calls.
+  static double attentionDropout(const Call &);
   /// The module that a node belongs to, such as "model.embed_tokens"; "" where the file does not say it.
   static std::string moduleOf(const onnx::NodeProto &);
   /// The rewrites of the exporter that made a node, such as "FuseBatchNormIntoConv".
@@ -68,6 +85,7 @@ private:
   std::set<std::string> inputs;
   std::map<std::string, std::set<std::string>> folded;
   std::set<std::string> withoutGradient;
+  std::map<std::string, std::string> written;
 };
 
 } // namespace mpc::onnx_import::torch

@@ -35,6 +35,9 @@ private:
   std::string transposedBytes(const onnx::TensorProto &matrix);
   bool transpose(onnx::NodeProto &, int input, const std::string &name);
   bool reshape(onnx::NodeProto &, int input, const std::string &name);
+  void restoreGradientStops();
+  void findWritten();
+  void findLostDropouts();
   void dropUnread();
   void findMissing();
   void noteRestored();

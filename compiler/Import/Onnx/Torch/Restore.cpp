@@ -372,6 +372,140 @@ void Restoration::findMissing() {
   }
 }
 
+/// Finds the gradient stops that the exporter has removed with their Identity nodes: a call is given "%detach", which
+/// no node makes, and its node reads the value that was detached. An Identity comes back where that value is plain;
+/// otherwise the stop is lost, unless no parameter can be behind it.
+void Restoration::restoreGradientStops() {
+  std::set<std::string> made, trained; // trained: values that depend on a parameter
+  std::map<std::string, std::string> callOfValue;
+  for (const auto &[name, tensor] : tensors)
+    if (metadata.kindOf(name) == Kind::Parameter || llvm::any_of(metadata.foldedFrom(name), [&](const auto &from) {
+          return metadata.kindOf(from) == Kind::Parameter;
+        }))
+      trained.insert(name);
+  forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
+    std::optional<Call> call = Metadata::callOf(node);
+    bool depends = llvm::any_of(node.input(), [&](const std::string &input) { return trained.count(input) != 0; });
+    for (const std::string &output : node.output()) {
+      made.insert(output);
+      if (depends)
+        trained.insert(output);
+      if (call)
+        callOfValue[output] = call->name;
+    }
+    if (call)
+      made.insert(call->name);
+  });
+  const int count = graph.node_size();
+  for (int i = 0; i < count; ++i) {
+    onnx::NodeProto &node = *graph.mutable_node(i);
+    std::optional<Call> call = Metadata::callOf(node);
+    if (!call)
+      continue;
+    std::set<std::string> named;
+    std::string stop;
+    for (const std::string &argument : call->args)
+      for (StringRef value : valuesIn(argument)) {
+        const Origin *origin = metadata.origin(value.str());
+        if (origin)
+          named.insert(origin->target);
+        if (!value.consume_front("%"))
+          continue;
+        named.insert(value.str());
+        StringRef base = value.rtrim("0123456789");
+        base.consume_back("_");
+        if (base == "detach" && !made.count(value.str()))
+          stop = value.str();
+      }
+    if (stop.empty())
+      continue;
+    llvm::SmallVector<int> candidates;
+    for (int input = 0; input < node.input_size(); ++input) {
+      const std::string &name = node.input(input);
+      auto maker = callOfValue.find(name);
+      bool known = named.count(name) ||
+                   (maker != callOfValue.end() && (maker->second == call->name || named.count(maker->second)));
+      if (trained.count(name) && !known)
+        candidates.push_back(input);
+    }
+    if (candidates.empty())
+      continue;
+    if (candidates.size() > 1) {
+      lose("the gradient stop '" + llvm::Twine(stop) + "' in front of '" + call->name + "' was removed");
+      continue;
+    }
+    const std::string from = node.input(candidates[0]);
+    std::string result = from + "/" + stop;
+    if (inserted.insert(result).second) {
+      onnx::NodeProto &identity = *graph.add_node();
+      identity.set_name(result);
+      identity.set_op_type("Identity");
+      identity.add_input(from);
+      identity.add_output(result);
+      this->result.stopped.insert(result);
+    }
+    *node.mutable_input(candidates[0]) = result;
+  }
+  if (this->result.stopped.empty())
+    return;
+  // Without its stop a node may have become equal to another one, and the optimizer keeps one of equal nodes.
+  for (int i = 0; i < count; ++i)
+    if (std::optional<Call> call = Metadata::callOf(graph.node(i)))
+      for (const std::string &argument : call->args)
+        for (StringRef value : valuesIn(argument))
+          if (!metadata.origin(value.str()) && value.consume_front("%") && !metadata.isInput(value.str()) &&
+              !made.count(value.str()) && !doesNothing(value))
+            return lose("'" + llvm::Twine(value) +
+                        "' was merged with an equal node, and gradients end in front of one "
+                        "of them");
+}
+
+/// Finds the values that forward writes to buffers. The running statistics of batch norms are outputs of their nodes,
+/// and their counter of batches is read by nothing.
+void Restoration::findWritten() {
+  std::map<std::string, std::string> lastOf; // the value that the last node of a call makes
+  std::set<std::string> values, statistics, read;
+  for (const auto &input : graph.input())
+    values.insert(input.name());
+  forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
+    values.insert(node.output().begin(), node.output().end());
+    read.insert(node.input().begin(), node.input().end());
+    if (node.op_type() == "BatchNormalization" || node.op_type() == "InstanceNormalization")
+      for (int i = 3; i < node.input_size(); ++i)
+        statistics.insert(node.input(i));
+    if (std::optional<Call> call = Metadata::callOf(node); call && node.output_size() > 0)
+      lastOf[call->name] = node.output(0);
+  });
+  for (const auto &[value, buffer] : metadata.mutations()) {
+    if (statistics.count(buffer) || StringRef(buffer).ends_with("num_batches_tracked"))
+      continue;
+    std::string found = values.count(value) ? value : lastOf.count(value) ? lastOf[value] : "";
+    auto computed = llvm::find_if(tensors, [&, &buffer = buffer](const auto &tensor) {
+      return metadata.foldedFrom(tensor.first).count(buffer) != 0;
+    });
+    if (computed != tensors.end())
+      lose("the buffer '" + llvm::Twine(buffer) + "', which forward updates, was computed into '" + computed->first +
+           "'");
+    else if (find(buffer) && !found.empty())
+      result.written[found] = buffer;
+    else if (find(buffer) && read.count(buffer))
+      lose("the new value '" + llvm::Twine(value) + "' of the buffer '" + buffer + "' is gone");
+  }
+}
+
+/// Finds attention whose dropout the exporter has removed; it writes the inference form of it (Ops/Random.cpp).
+void Restoration::findLostDropouts() {
+  std::map<std::string, bool> drops; // maps each call with a dropout to whether one of its nodes drops
+  forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
+    std::optional<Call> call = Metadata::callOf(node);
+    if (call && Metadata::attentionDropout(*call) > 0)
+      drops[call->name] |= node.op_type() == "Dropout";
+  });
+  for (const auto &[call, kept] : drops)
+    if (!kept)
+      lose("the dropout of '" + llvm::Twine(call) + "' is gone");
+}
+
 void Restoration::note(size_t count, const char *one, const char *many) {
   if (count > 0)
     result.notes.push_back(count == 1 ? one : std::to_string(count) + many);
@@ -405,6 +539,9 @@ Restored Restoration::run() {
       restoreInput(node, *call, input);
     restoreBias(node, *call);
   }
+  restoreGradientStops();
+  findWritten();
+  findLostDropouts();
   dropUnread();
   findMissing();
   std::set<std::string> values; // the values of the traced graph
@@ -445,6 +582,8 @@ void Restoration::noteRestored() {
   note(transposed.size() + reshaped.size(),
        "a parameter that was computed into another form at export has its name and shape back",
        " parameters that were computed into another form at export have their names and shapes back");
+  note(result.stopped.size(), "a gradient stop (detach) is back, which the exporter had removed",
+       " gradient stops (detach) are back, which the exporter had removed");
   note(nameless.size(), "a parameter that was transposed at export has lost its name",
        " parameters that were transposed at export have lost their names");
 }

@@ -12,6 +12,7 @@
 #include "compiler/Import/Onnx/OnnxProto.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,11 @@ namespace mpc::onnx_import::torch {
 enum class Trained { Yes, Frozen, Buffer, Computed };
 
 struct Restored {
-  bool known = false;                   // whether the file says what the module was
-  std::map<std::string, Trained> roles; // the roles of the file's initializers
-  std::vector<std::string> notes;       // what was restored
+  bool known = false;                         // whether the file says what the module was
+  std::map<std::string, Trained> roles;       // the roles of the file's initializers
+  std::map<std::string, std::string> written; // values that forward writes to buffers; maps the value to the buffer
+  std::set<std::string> stopped;              // values without a gradient whose detach the exporter has removed
+  std::vector<std::string> notes;             // what was restored
   std::vector<std::string> lost; // what could not be restored, each a clause: "batch norm 'bn1' is folded into 'conv1'"
 };
 

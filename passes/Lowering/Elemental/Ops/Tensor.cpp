@@ -37,6 +37,9 @@ static Value emit(graph::IotaOp op, unsigned, ArrayRef<Index> index, ElementEmit
 static Value emit(graph::BarrierOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   return e.operand(op, 0, index);
 }
+static Value emit(graph::StopGradientOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  return e.operand(op, 0, index);
+}
 static Value emit(graph::ReshapeOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   ArrayRef<int64_t> from = graph::shapeOf(op.getX()), to = graph::shapeOf(op.getY());
   // Dimensions that both shapes share at the front or at the back keep their index.
@@ -152,7 +155,7 @@ static Value emit(graph::GatherOp op, unsigned, ArrayRef<Index> index, ElementEm
 #define ATTACH_SHORT(OP) MPC_ATTACH_ELEMENTAL_OF(context, graph::OP, ElementCost::Short)
 #define ATTACH_FREE(OP) MPC_ATTACH_ELEMENTAL_OF(context, graph::OP, ElementCost::Free)
 void mpc::attachTensorModels(MLIRContext *context) {
-  ATTACH_FREE(ConstantOp), ATTACH(IotaOp), ATTACH_SHORT(ReshapeOp), ATTACH(BarrierOp), ATTACH(TransposeOp),
-      ATTACH_FREE(BroadcastOp);
+  ATTACH_FREE(ConstantOp), ATTACH(IotaOp), ATTACH_SHORT(ReshapeOp), ATTACH(BarrierOp), ATTACH_SHORT(StopGradientOp),
+      ATTACH(TransposeOp), ATTACH_FREE(BroadcastOp);
   ATTACH(ConcatOp), ATTACH(SliceOp), ATTACH(PadOp), ATTACH(GatherOp);
 }

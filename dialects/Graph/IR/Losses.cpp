@@ -1,0 +1,40 @@
+#include "dialects/Graph/IR/Losses.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+Value graph::labelWeights(const GraphBuilder &b, Value labels, Value weights, std::optional<int64_t> ignored) {
+  Type f32 = b.builder.getF32Type();
+  auto weightsOf = [&](Value valid) { return b.cast(b.create<GatherOp>(weights, valid, /*axis=*/0), f32); };
+  if (!ignored)
+    return weights ? weightsOf(labels) : b.splat(typeOf(labels).clone(f32), 1);
+  Value valid = b.compare(Predicate::ne, labels, double(*ignored));
+  if (!weights)
+    return b.cast(valid, f32);
+  // An ignored label may be no valid index at all.
+  return b.select(valid, weightsOf(b.select(valid, labels, 0)), 0);
+}
+
+Value graph::smoothedCrossEntropy(const GraphBuilder &b, Value scores, Value labels, Value weights,
+                                  LossReduction reduction, int64_t ignored, double smoothing) {
+  Value p = b.create<LogSoftmaxOp>(scores, /*axis=*/1);
+  Value hard = b.create<NllLossOp>(p, labels, weights, LossReduction::none, b.builder.getI64IntegerAttr(ignored));
+  Value each = p;
+  if (weights) {
+    Shape perClass(typeOf(p).getRank() - 1, 1); // broadcasting aligns the last dimensions
+    perClass[0] = shapeOf(p)[1];
+    each = b.mul(p, b.reshape(weights, perClass));
+  }
+  Value soft = b.sum(each, {1});
+  Value counts = b.compare(Predicate::ne, labels, double(ignored));
+  soft = b.mul(b.select(counts, soft, 0), smoothing / double(shapeOf(p)[1]));
+  Value costs = b.sub(b.mul(hard, 1 - smoothing), soft);
+  if (reduction == LossReduction::none)
+    return costs;
+  Value sum = b.sum(costs, allAxes(costs));
+  if (reduction == LossReduction::sum)
+    return sum;
+  Value counted = labelWeights(b, labels, weights, ignored);
+  return b.div(sum, b.sum(counted, allAxes(counted)));
+}

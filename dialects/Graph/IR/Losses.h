@@ -1,0 +1,23 @@
+//===- Losses.h - losses that are compositions of graph ops ----------------------===//
+#ifndef MPC_GRAPH_IR_LOSSES_H
+#define MPC_GRAPH_IR_LOSSES_H
+#include "dialects/Graph/IR/GraphBuilder.h"
+#include <optional>
+
+namespace mpc::graph {
+
+/// Returns the f32 weight of each label, in the shape of the labels: weights[label], or 1 without weights, and 0 where
+/// the label is the ignored one. weights: [C], or null.
+mlir::Value labelWeights(const GraphBuilder &b, mlir::Value labels, mlir::Value weights,
+                         std::optional<int64_t> ignored);
+
+/// Builds the cross entropy of scores [N, C, d...] and labels [N, d...] with label smoothing. With p = log_softmax(x),
+/// label l, e = smoothing and C classes, this is torch's cross_entropy: label i costs
+///   (1 - e) w_l (-p_l) + e/C sum_c w_c (-p_c),
+/// and nothing where l is the ignored one; the mean divides the sum by the sum of w_l over the labels that are not
+/// ignored. weights: [C], or null. The result has the labels' shape without a reduction, else it is a scalar.
+mlir::Value smoothedCrossEntropy(const GraphBuilder &b, mlir::Value scores, mlir::Value labels, mlir::Value weights,
+                                 LossReduction reduction, int64_t ignored, double smoothing);
+
+} // namespace mpc::graph
+#endif
