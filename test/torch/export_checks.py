@@ -4,7 +4,6 @@
 usage: export_checks.py --build BUILD [--only TEXT]      (make test-torch)
 The modules have a few layers with what exporters fold, merge, drop or rename. Without torch the script prints why it does nothing and ends with 0.
 """
-import json
 import os
 import re
 import subprocess
@@ -12,7 +11,6 @@ import sys
 
 try:
     import numpy as np
-    import onnx
     import onnxscript  # noqa: F401
     import torch
 except ImportError as missing:
@@ -21,13 +19,9 @@ except ImportError as missing:
 
 from torch import nn  # noqa: E402
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOOL = os.path.join(HERE, "..", "..", "tools", "torch", "export.py")
-sys.path[:0] = [os.path.join(HERE, "..", "tools"), os.path.dirname(TOOL)]
-import harness  # noqa: E402
-from export import ExportError, export  # noqa: E402
-
-LOGITS = "--loss=softmax_cross_entropy:logits:labels"
+import export_support  # noqa: E402
+import state_cases  # noqa: E402
+from export_support import LOGITS, TOOL, expect, expect_gradients, expect_parameters, gradients, harness, refused, roles, written  # noqa: E402
 
 
 class Layers(nn.Module):
@@ -79,64 +73,6 @@ def images():
 
 def ids():
     return torch.randint(0, 11, (2, 5))
-
-
-def expect(condition, why):
-    if not condition:
-        raise harness.Failure(why)
-
-
-def written(module, inputs, folder, **options):
-    """Returns the graph that the tool writes, and checks that the module is as it was before."""
-    before = {name: value.clone() for name, value in module.state_dict().items()}, [part.training for part in module.modules()], "forward" in vars(module)
-    path = f"{folder}/model.onnx"
-    notes = export(module, inputs, path, **options)
-    after = module.state_dict()
-    expect(all(torch.equal(value, after[name]) for name, value in before[0].items()), "the export changes values of the module")
-    expect([part.training for part in module.modules()] == before[1] and ("forward" in vars(module)) == before[2], "the export leaves the module in another state")
-    return onnx.load(path).graph, notes
-
-
-def expect_parameters(graph, module):
-    """Checks that each parameter is an initializer with its values and name, or with the first of its names."""
-    tensors = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    for name, parameter in module.named_parameters():
-        expect(name in tensors, f"{name} is missing; there are {sorted(tensors)}")
-        expect(np.array_equal(tensors[name], parameter.detach().numpy()), f"{name} has other values or another shape")
-    for name, _ in module.named_parameters(remove_duplicate=False):
-        expect(name in dict(module.named_parameters()) or name not in tensors, f"{name} is there beside what it is tied to")
-
-
-def check(folder, *options):
-    """Returns what mpc check says, as JSON."""
-    status, out, err = harness.run([OPTIONS.bin + "/mpc", "check", "model.onnx", "--json", *options], cwd=folder)
-    expect(status == 0, f"mpc check refuses the file: {out[-1500:]}{err[-500:]}")
-    return json.loads(out)
-
-
-def roles(folder, *options):
-    return {tensor["name"]: tensor["role"] for tensor in check(folder, *options)["tensors"]}
-
-
-def gradients(folder, data, *options):
-    """Returns the gradients of a step of the fp32 program, and its loss under ""."""
-    np.savez(f"{folder}/data.npz", **{name: np.asarray(value) for name, value in data.items()})
-    harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--precision=fp32", "--opt-level=O0", *options], cwd=folder)
-    harness.must(["./program", "trace", "--data", "data.npz", "--steps", 1, "--threads", 1, "--out", "trace.npz"], cwd=folder)
-    traced = np.load(f"{folder}/trace.npz")
-    return {"": float(traced["loss"][0]), **{key[5:]: traced[key] for key in traced if key.startswith("grad/")}}
-
-
-def expect_gradients(found, module, loss):
-    """Compares with PyTorch's gradients, within the error of float32 sums of some hundred numbers."""
-    module.zero_grad()
-    loss.backward()
-    expect(abs(found[""] - loss.item()) <= 1e-5 * abs(loss.item()), f"the loss is {found['']}, PyTorch's {loss.item()}")
-    wanted = {name: parameter.grad.numpy() for name, parameter in module.named_parameters() if parameter.grad is not None}
-    expect(set(found) - {""} == set(wanted), f"gradients of {sorted(found)}, PyTorch's of {sorted(wanted)}")
-    limit = 1e-5 * max(np.abs(value).max() for value in wanted.values())
-    for name, value in wanted.items():
-        expect(np.allclose(found[name], value, rtol=1e-4, atol=limit), f"{name}: {found[name]}, PyTorch's {value}")
 
 
 def nothing_lost(training):
@@ -255,23 +191,6 @@ def fixed_batch():
         expect(graph.input[0].type.tensor_type.shape.dim[0].dim_value == 1, "the batch is not fixed")
 
 
-def refused(said, module, inputs, **options):
-    """Makes the case of an ExportError of two lines: what is wrong, and what to do. Nothing is written, and the module is as it was."""
-    def case():
-        made = module()
-        with harness.folder() as folder:
-            try:
-                written(made, inputs(), folder, **options)
-            except ExportError as error:
-                text = str(error)
-            else:
-                raise harness.Failure("not refused")
-            expect(re.search(said, text) and "\nhint: " in text, f"not '{said}' with a hint: {text}")
-            expect(not os.listdir(folder), f"left behind: {os.listdir(folder)}")
-            expect("forward" not in vars(made), "forward is replaced")
-    return case
-
-
 MODULES = """
 import torch
 class Scores(torch.nn.Module):
@@ -343,7 +262,7 @@ CASES = {
     "refused/too-many-names": refused("no output 'c'", Pair, row, outputs=["a", "b", "c"]),
     "refused/name-twice": refused("two outputs have the name 'a'", Pair, row, outputs=["a", "a"]),
     "refused/name-of-an-input": refused("the output 'x' has the name", Pair, row, outputs=["x", "y"]),
-    "refused/branches": refused("torch cannot export this module", lambda: Branching(4, 4), row),
+    "refused/branches": refused(r"torch cannot export this module: .*export_checks.py:\d+.\nhint: forward decides by values", lambda: Branching(4, 4), row),
     "command/file": commanded("mine.py:Scores", "--set", "classes=5", "--input", "x=2x4", "--output", "logits", said="2 parameters to train"),
     "command/object": commanded("mine.py:ready", "--input", "x=2x4:float32", "--output", "logits"),
     "command/freeze": commanded("mine.py:Scores", "--input", "x=2x4", "--freeze", "bias", said="1 parameters to train"),
@@ -369,6 +288,7 @@ CASES = {
 
 if __name__ == "__main__":
     OPTIONS = harness.arguments(__doc__)
+    export_support.bin_folder = OPTIONS.bin
     torch.set_num_threads(1)
     # Exporting is not safe in threads.
-    harness.main([("export-checks/" + name, case) for name, case in CASES.items()], OPTIONS.only, jobs=1)
+    harness.main([("export-checks/" + name, case) for name, case in (CASES | state_cases.CASES).items()], OPTIONS.only, jobs=1)

@@ -13,273 +13,72 @@ What it does, and why:
 - It exports in train mode: dropout stays, and batch norms use the statistics of the batch. Modules keep their modes when the network is in train mode already, so that a part
   put into eval mode (a frozen batch norm) stays in it.
 - Dynamo writes batch norms in inference form in either mode; those that were in train mode get `training_mode=1` and their new statistics as outputs.
-- A parameter that is shared under several names gets the name of `named_parameters()`.
+- A parameter that is shared under several names gets the name of `named_parameters()`, and a value that happens to have the name of a parameter another one.
+- What runs under `torch.no_grad()`, of which no exporter leaves a trace, reads its arguments through gradient stops (`detach`), which mpc knows.
+- The new value of a buffer that forward updates stays in the file, and the graph's signature names it.
 - The requires_grad of a parameter, which no exporter writes, becomes the metadata `mpc.requires_grad` of its value. The file's metadata `mpc.training_form` says that norms in
   inference form are intended.
-- At the end, the file is checked: every parameter that requires a gradient and is used is there, under its name, with its shape and values.
+- At the end, the file is checked: every parameter that requires a gradient and is used is there, under its name, with its shape and values; each name has one meaning; ONNX
+  allows the file.
 
 It needs torch >= 2.9 and onnxscript, and nothing of mpc.
 """
 import argparse
-import contextlib
 import functools
 import importlib
 import importlib.util
 import inspect
-import io
-import logging
 import os
 import pickle
 import re
 import sys
-import warnings
 
 import onnx
 import torch
-from onnx import helper, numpy_helper
 
-SIGNATURE = "pkg.torch.export.ExportedProgram.graph_signature"
-FX_NODE = "pkg.torch.onnx.fx_node"
-REQUIRES_GRAD = "mpc.requires_grad"
-TRAINING_FORM = "mpc.training_form"
-PROTOBUF_LIMIT = 2**31 - 2**20  # in bytes; a larger file needs its values beside it
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from mpc_torch import finish, naming  # noqa: E402
+from mpc_torch.capture import capture  # noqa: E402
+from mpc_torch.errors import ExportError  # noqa: E402
 
 
-class ExportError(Exception):
-    """Says what is wrong, and in a second line what to do."""
-
-
-def export(module, inputs, path, *, outputs=None, dynamic=None, batch="batch", opset=None):
+def export(module, inputs, path, *, outputs=None, dynamic=None, batch="batch", opset=None, accept_functions=False):
     """Writes `module` to `path` in its training form, and returns notes on what a reader of the file should know.
 
     inputs: examples, as a dict by the names of forward's arguments; labels too if forward takes them. The first dimension must be 2 or more.
     outputs: names of the outputs, in order; if forward returns a dict (or a ModelOutput of transformers), the keys to keep.
     dynamic: names of further free dimensions, such as {"input_ids": {1: "tokens"}}.
     batch: name of the free first dimension of all inputs; None fixes it.
+    accept_functions: export a module that applies autograd.Functions; mpc differentiates their forward.
+    Raises ExportError, and then writes no file.
     """
-    check_names(module, inputs, outputs)
-    shapes = free_dimensions(inputs, dynamic or {}, batch)
-    with train_mode(module), selected_outputs(module, outputs) as names:
-        program = exported(module, kwargs=inputs, opset_version=opset, dynamic_shapes=shapes, input_names=list(inputs))
-    model = program.model_proto
-    rename_outputs(model.graph, names)
-    rename_shared(model.graph, module)
-    batch_norms_in_training_form(model.graph)
-    mark_frozen(model.graph, module)
-    set_property(model, TRAINING_FORM, "True")
-    unused = unused_parameters(program.exported_program, module)
-    check(model.graph, module, unused)
-    large = model.ByteSize() > PROTOBUF_LIMIT
+    captured = capture(module, inputs, outputs, dynamic, batch, opset, accept_functions)
+    naming.name_values(captured, module)
+    model = captured.program.model_proto
+    finish.batch_norms_in_training_form(model.graph)
+    finish.mark_stops(model.graph)
+    finish.mark_frozen(model.graph, module)
+    finish.set_property(model, finish.TRAINING_FORM, "True")
+    unused = finish.unused_parameters(captured.program.exported_program, module)
+    finish.check(model, module, captured.program.exported_program, unused)
+    write(model, path)
+    return captured.notes + [f"not in the file, for forward does not use it: {name}" for name in sorted(unused)]
+
+
+def write(model, path):
+    """Writes the model, with its values beside it if it is too large for a file of protobuf."""
+    large = model.ByteSize() > finish.PROTOBUF_LIMIT
+    beside = f"{os.path.basename(path)}.data"
     try:
-        onnx.save(model, path, save_as_external_data=large, location=f"{os.path.basename(path)}.data" if large else None)
+        onnx.save(model, path, save_as_external_data=large, location=beside if large else None)
+        if large:
+            finish.check_onnx(path)
     except OSError as error:
         raise ExportError(f"cannot write '{path}': {error.strerror}\nhint: name a file in a folder that exists and can be written") from None
-    return [f"not in the file, for forward does not use it: {name}" for name in sorted(unused)]
-
-
-@contextlib.contextmanager
-def quiet():
-    """Silences torch's warnings, logs and prints, because torch prints its errors several times before it raises them."""
-    level = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(level)
-
-
-def check_names(module, inputs, outputs):
-    """Checks that inputs are arguments of forward, and that outputs have different names."""
-    signature = inspect.signature(module.forward)
-    try:
-        signature.bind(**inputs)
-    except TypeError as error:
-        raise ExportError(f"the inputs do not fit forward: {error}\nhint: forward takes {', '.join(map(str, signature.parameters.values())) or 'nothing'}") from None
-    twice = [name for name in outputs or [] if outputs.count(name) > 1]
-    if twice:
-        raise ExportError(f"two outputs have the name '{twice[0]}'\nhint: give each output a name of its own")
-
-
-def exported(module, **options):
-    """Calls torch.onnx.export. Its errors are pages long, so only the one that began it is raised."""
-    try:
-        with quiet():
-            return torch.onnx.export(module, (), dynamo=True, optimize=False, verbose=False, **options)
-    except torch.onnx.OnnxExporterError as error:
-        cause = error
-        while cause.__cause__ and not isinstance(cause, ExportError):
-            cause = cause.__cause__
-        if isinstance(cause, ExportError):
-            raise cause from None
-        raise ExportError(f"torch cannot export this module: {type(cause).__name__}: {str(cause).strip().splitlines()[0]}\n"
-                          "hint: torch.export.export(module, ...) shows where; networks of transformers may need attn_implementation=\"eager\"") from error
-
-
-def free_dimensions(inputs, dynamic, batch):
-    """Returns the dynamic_shapes of torch.export; dimensions with the same name are one."""
-    made = {}
-
-    def dimension(name):
-        return made.setdefault(name, torch.export.Dim(name))
-
-    shapes = {}
-    for name, value in inputs.items():
-        if not isinstance(value, torch.Tensor):
-            shapes[name] = None
-            continue
-        free = {**({0: batch} if batch and value.dim() else {}), **dynamic.get(name, {})}
-        for axis, label in free.items():
-            if axis >= value.dim():
-                raise ExportError(f"the example '{name}' has no dimension {axis} ('{label}'): its shape is {list(value.shape)}\nhint: dimensions are counted from 0")
-            if value.shape[axis] < 2:
-                raise ExportError(f"dimension {axis} ('{label}') of the example '{name}' is {value.shape[axis]}: torch takes 0 and 1 as constants\n"
-                                  f"hint: give an example whose dimension {axis} is 2 or more, or fix the dimension")
-        shapes[name] = {axis: dimension(label) for axis, label in free.items()}
-    unknown = set(dynamic) - set(inputs)
-    if unknown:
-        raise ExportError(f"free dimensions of '{min(unknown)}', which is no input\nhint: the inputs are {', '.join(inputs)}")
-    return shapes if any(shapes.values()) else None
-
-
-@contextlib.contextmanager
-def train_mode(module):
-    """Puts the module in train mode; if it is in train mode already, its parts keep their modes."""
-    modes = [(part, part.training) for part in module.modules()]
-    if not module.training:
-        module.train()
-    try:
-        yield
-    finally:
-        for part, training in modes:
-            part.training = training
-
-
-@contextlib.contextmanager
-def selected_outputs(module, wanted):
-    """Makes forward return a tuple of tensors, and yields the list to which their names are added."""
-    forward, names = module.forward, []
-
-    @functools.wraps(forward)
-    def selecting(*arguments, **keywords):
-        result = forward(*arguments, **keywords)
-        if isinstance(result, torch.Tensor):
-            result = {(wanted or ["output"])[0]: result}
-        elif not hasattr(result, "keys"):
-            labels = wanted or [f"output_{i}" for i in range(len(result))]
-            result = dict(zip(labels, result))
-        missing = [name for name in wanted or [] if name not in result]
-        if missing:
-            raise ExportError(f"forward returns no output '{missing[0]}'\nhint: it returns {', '.join(result.keys())}")
-        names[:] = [name for name in wanted or result.keys() if isinstance(result[name], torch.Tensor)]
-        return tuple(result[name] for name in names)
-
-    own = "forward" in vars(module)
-    module.forward = selecting
-    try:
-        yield names
-    finally:
-        module.forward = forward
-        if not own:
-            del module.forward
-
-
-def properties(proto):
-    return {entry.key: entry.value for entry in proto.metadata_props}
-
-
-def set_property(proto, key, value):
-    for entry in proto.metadata_props:
-        if entry.key == key:
-            entry.value = value
-            return
-    proto.metadata_props.add(key=key, value=value)
-
-
-def rename(graph, names):
-    """Renames values by {old: new}."""
-    for node in graph.node:
-        node.input[:] = [names.get(name, name) for name in node.input]
-        node.output[:] = [names.get(name, name) for name in node.output]
-        for attribute in node.attribute:
-            for body in ([attribute.g] if attribute.type == onnx.AttributeProto.GRAPH else attribute.graphs):
-                rename(body, names)
-    for value in [*graph.initializer, *graph.value_info, *graph.input, *graph.output]:
-        value.name = names.get(value.name, value.name)
-
-
-def rename_outputs(graph, names):
-    taken = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
-    new = {}
-    for value, name in zip(graph.output, names):
-        if name in taken:
-            raise ExportError(f"the output '{name}' has the name of an input or a parameter\nhint: choose another with outputs= (--output)")
-        new[value.name] = name
-    inner = {name for node in graph.node for name in node.output}
-    for name in set(new.values()) & (inner - set(new)):
-        new[name] = f"{name}.inner"  # a value within the network may happen to have the name of an output
-    rename(graph, new)
-
-
-def rename_shared(graph, module):
-    """Renames shared parameters, because dynamo names one by its last name and torch's optimizers by its first."""
-    first = {id(parameter): name for name, parameter in module.named_parameters()}
-    new = {name: first[id(parameter)] for name, parameter in module.named_parameters(remove_duplicate=False) if first[id(parameter)] != name}
-    if not new:
-        return
-    rename(graph, new)
-    signature = properties(graph).get(SIGNATURE, "")
-    set_property(graph, SIGNATURE, re.sub(r"target='([^']*)'", lambda match: f"target='{new.get(match[1], match[1])}'", signature))
-
-
-def batch_norms_in_training_form(graph):
-    """Turns BatchNormalization(x, scale, bias, mean, variance) -> y, if torch used the batch's statistics, into training_mode=1 with -> y, mean', variance'."""
-    for node in graph.node:
-        if node.op_type != "BatchNormalization" or "_native_batch_norm_legit_functional" not in properties(node).get(FX_NODE, ""):
-            continue
-        kept = [attribute for attribute in node.attribute if attribute.name != "training_mode"]
-        del node.attribute[:]
-        node.attribute.extend([*kept, helper.make_attribute("training_mode", 1)])
-        node.output[:] = [node.output[0], f"{node.output[0]}.running_mean", f"{node.output[0]}.running_var"]
-
-
-def mark_frozen(graph, module):
-    values = {value.name: value for value in graph.value_info}
-    present = {tensor.name: tensor for tensor in graph.initializer}
-    for name, parameter in module.named_parameters():
-        if parameter.requires_grad or name not in present:
-            continue
-        if name not in values:
-            values[name] = graph.value_info.add()
-            values[name].CopyFrom(helper.make_tensor_value_info(name, present[name].data_type, present[name].dims))
-        set_property(values[name], REQUIRES_GRAD, "False")
-
-
-def unused_parameters(exported, module):
-    """Returns the names of parameters that forward does not use under any of their names."""
-    target_of = dict(exported.graph_signature.inputs_to_parameters)
-    used = {target_of[node.name] for node in exported.graph.nodes if node.op == "placeholder" and node.name in target_of and node.users}
-    by_tensor = {id(parameter): name for name, parameter in module.named_parameters()}
-    used = {by_tensor[id(parameter)] for name, parameter in module.named_parameters(remove_duplicate=False) if name in used}
-    return set(by_tensor.values()) - used
-
-
-def check(graph, module, unused):
-    """Checks that every parameter that requires a gradient and is used is an initializer with its name, shape and values."""
-    present = {tensor.name: tensor for tensor in graph.initializer}
-    wrong = []
-    for name, parameter in module.named_parameters():
-        if not parameter.requires_grad or name in unused:
-            continue
-        if name not in present:
-            wrong.append(f"{name} {list(parameter.shape)} is missing")
-        elif list(present[name].dims) != list(parameter.shape):
-            wrong.append(f"{name} is {list(present[name].dims)} instead of {list(parameter.shape)}")
-        elif not torch.equal(torch.from_numpy(numpy_helper.to_array(present[name]).copy()).to(parameter.dtype), parameter.detach().cpu()):
-            wrong.append(f"{name} has other values")
-    if wrong:
-        raise ExportError("the exporter changed parameters: " + "; ".join(wrong) + "\nhint: this is a defect of this torch version's exporter; try another version")
+    except ExportError:
+        for left in (path, os.path.join(os.path.dirname(path), beside)):
+            os.remove(left)
+        raise
 
 
 def load_object(text):
@@ -379,6 +178,7 @@ def main():
     parser.add_argument("--free", action="append", default=[], metavar="INPUT:AXIS=NAME", help="a further free dimension, as ids:1=tokens")
     parser.add_argument("--batch", default="batch", metavar="NAME", help="name of the free first dimension; '' fixes it")
     parser.add_argument("--opset", type=int)
+    parser.add_argument("--accept-functions", action="store_true", help="export a module that applies autograd.Functions: mpc differentiates their forward")
     arguments = parser.parse_args()
     try:
         inputs = dict(parse_input(text) for text in arguments.input)
@@ -393,7 +193,8 @@ def main():
             load_weights(module, arguments.weights)
         if arguments.freeze:
             freeze(module, arguments.freeze)
-        notes = export(module, inputs, arguments.out, outputs=arguments.output, dynamic=dynamic, batch=arguments.batch or None, opset=arguments.opset)
+        notes = export(module, inputs, arguments.out, outputs=arguments.output, dynamic=dynamic, batch=arguments.batch or None, opset=arguments.opset,
+                       accept_functions=arguments.accept_functions)
     except ExportError as error:
         sys.exit(f"error: {error}")
     for note in notes:

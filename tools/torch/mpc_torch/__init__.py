@@ -1,0 +1,1 @@
+"""The parts of tools/torch/export.py, which exports torch modules for training with mpc."""

@@ -1,0 +1,217 @@
+"""Captures a module with torch's exporter: modes, free dimensions and outputs before, and the exporter's errors and silent decisions after."""
+import contextlib
+import functools
+import inspect
+import io
+import logging
+import re
+import warnings
+
+import torch
+
+from . import stops
+from .errors import ExportError, at, place_of
+
+GRAD_REGION = "wrap_with_set_grad_enabled"
+
+
+class Captured:
+    """What the exporter made: `program`, torch's ONNXProgram, whose model has not been converted to `opset` yet; `names` of its outputs; `notes` for the user."""
+
+    def __init__(self, program, names, opset, notes):
+        self.program, self.names, self.opset, self.notes = program, names, opset, notes
+
+
+def capture(module, inputs, outputs, dynamic, batch, opset, accept_functions):
+    check_names(module, inputs, outputs)
+    shapes = free_dimensions(inputs, dynamic or {}, batch)
+    gradients = stops.GradientStops()
+    with train_mode(module), selected_outputs(module, outputs) as names, conversion_postponed() as asked, marking_exporter(gradients):
+        program = exported(module, kwargs=inputs, opset_version=opset, dynamic_shapes=shapes, input_names=list(inputs))
+    if gradients.custom and not accept_functions:
+        name, place = gradients.custom[0]
+        raise ExportError(f"forward applies the autograd.Function '{name}'{at(place)}: its backward cannot be in the file, and mpc would differentiate its forward\n"
+                          "hint: write it with detach(), as x + (torch.round(x) - x).detach(); "
+                          "where its backward is the derivative of its forward, export with accept_functions=True (--accept-functions)")
+    notes = [f"the backward of the autograd.Function '{name}'{at(place)} is not in the file: mpc differentiates its forward" for name, place in dict.fromkeys(gradients.custom)]
+    return Captured(program, list(names), asked.get("opset"), notes + fixed_dimensions(program, shapes or {}))
+
+
+@contextlib.contextmanager
+def quiet():
+    """Silences torch's warnings, logs and prints, because torch prints its errors several times before it raises them."""
+    level = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(level)
+
+
+def check_names(module, inputs, outputs):
+    """Checks that inputs are arguments of forward, and that outputs have different names."""
+    signature = inspect.signature(module.forward)
+    try:
+        signature.bind(**inputs)
+    except TypeError as error:
+        raise ExportError(f"the inputs do not fit forward: {error}\nhint: forward takes {', '.join(map(str, signature.parameters.values())) or 'nothing'}") from None
+    twice = [name for name in outputs or [] if outputs.count(name) > 1]
+    if twice:
+        raise ExportError(f"two outputs have the name '{twice[0]}'\nhint: give each output a name of its own")
+
+
+@contextlib.contextmanager
+def marking_exporter(gradients):
+    """Makes torch.export.export, which torch.onnx.export calls, trace with gradient stops."""
+    export = torch.export.export
+
+    @functools.wraps(export)
+    def marking(module, *arguments, **keywords):
+        if keywords.get("strict"):  # dynamo reads the source of forward, which a mode does not see
+            program = export(module, *arguments, **keywords)
+            if any(GRAD_REGION in str(node.target) for node in program.graph.nodes):
+                raise ExportError("forward has a no_grad region, and torch can only capture this module with strict=True, which loses it\n"
+                                  "hint: use detach() instead of the region")
+            return program
+        gradients.custom.clear()
+        with gradients.functions_seen(), gradients:
+            program = export(module, *arguments, **keywords)
+        stops.detached_out_of_place(program)
+        return program
+
+    torch.export.export = marking
+    try:
+        yield
+    finally:
+        torch.export.export = export
+
+
+@contextlib.contextmanager
+def conversion_postponed():
+    """Keeps torch.onnx.export from converting the model to its opset, because that removes what no output needs: new values of buffers. Yields a dict that gets the opset."""
+    from onnxscript import version_converter
+    convert, asked = version_converter.convert_version, {}
+
+    def postponed(model, target_version, fallback=None):
+        asked["opset"] = target_version
+
+    version_converter.convert_version = postponed
+    try:
+        yield asked
+    finally:
+        version_converter.convert_version = convert
+
+
+def exported(module, **options):
+    """Calls torch.onnx.export. Its errors are pages long, so only the one that began it is raised."""
+    try:
+        with quiet():
+            return torch.onnx.export(module, (), dynamo=True, optimize=False, verbose=False, **options)
+    except torch.onnx.OnnxExporterError as error:
+        causes = [error]
+        while causes[-1].__cause__ and not isinstance(causes[-1], ExportError):
+            causes.append(causes[-1].__cause__)
+        cause = causes[-1]
+        if isinstance(cause, ExportError):
+            raise cause from None
+        text = f"{type(cause).__name__}: {' '.join((str(cause).strip() or 'no message').splitlines()[0].split())[:500]}"
+        raise ExportError(f"torch cannot export this module: {text}{at(next(filter(None, map(place_of, reversed(causes))), ''))}\nhint: {advice(module, cause)}") from error
+
+
+def advice(module, error):
+    """Returns what to do about an error of the exporter."""
+    of_transformers = any(type(part).__module__.startswith("transformers.") for part in module.modules())
+    if of_transformers and re.search(r"scaled_dot_product|sdpa|attention|view a tensor|vmap|stride", str(error), re.IGNORECASE):
+        return 'make the network with attn_implementation="eager": the exporter does not take its attention'
+    if isinstance(error, torch._dynamo.exc.UserError) and "Constraints violated" in str(error):
+        return "forward needs these dimensions as they are; fix them: batch=None (--batch ''), or leave out dynamic= (--free)"
+    if re.search(r"data.dependent|GuardOnDataDependent|Could not guard", str(error), re.IGNORECASE):
+        return "forward decides by values of tensors, which a graph cannot; use torch.where, or leave the decision out of forward"
+    return "torch.export.export(module, (), kwargs=inputs) says more; change forward at this place, or export a part of the network"
+
+
+def free_dimensions(inputs, dynamic, batch):
+    """Returns the dynamic_shapes of torch.export; dimensions with the same name are one."""
+    made = {}
+
+    def dimension(name):
+        return made.setdefault(name, torch.export.Dim(name))
+
+    shapes = {}
+    for name, value in inputs.items():
+        if not isinstance(value, torch.Tensor):
+            shapes[name] = None
+            continue
+        free = {**({0: batch} if batch and value.dim() else {}), **dynamic.get(name, {})}
+        for axis, label in free.items():
+            if axis >= value.dim():
+                raise ExportError(f"the example '{name}' has no dimension {axis} ('{label}'): its shape is {list(value.shape)}\nhint: dimensions are counted from 0")
+            if value.shape[axis] < 2:
+                raise ExportError(f"dimension {axis} ('{label}') of the example '{name}' is {value.shape[axis]}: torch takes 0 and 1 as constants\n"
+                                  f"hint: give an example whose dimension {axis} is 2 or more, or fix the dimension")
+        shapes[name] = {axis: dimension(label) for axis, label in free.items()}
+    unknown = set(dynamic) - set(inputs)
+    if unknown:
+        raise ExportError(f"free dimensions of '{min(unknown)}', which is no input\nhint: the inputs are {', '.join(inputs)}")
+    return shapes if any(shapes.values()) else None
+
+
+def fixed_dimensions(program, shapes):
+    """Returns notes on dimensions that were asked to be free and are constants in the file: torch fixes them without a word where forward uses their size as a number of Python."""
+    places, sizes = {}, {}
+    for value in program.model.graph.inputs:
+        for axis, dimension in (shapes.get(value.name) or {}).items():
+            if isinstance(value.shape[axis], int):
+                places.setdefault(dimension.__name__, []).append(f"dimension {axis} of '{value.name}'")
+                sizes[dimension.__name__] = value.shape[axis]
+    return [f"'{name}' ({', '.join(places[name])}) is fixed at {sizes[name]} in the file, because forward uses this size as a constant (a loop, a list, a table of that size); "
+            f"give an example of the size that you train with, or let forward compute with tensors alone" for name in places]
+
+
+@contextlib.contextmanager
+def train_mode(module):
+    """Puts the module in train mode; if it is in train mode already, its parts keep their modes."""
+    modes = [(part, part.training) for part in module.modules()]
+    if not module.training:
+        module.train()
+    try:
+        yield
+    finally:
+        for part, training in modes:
+            part.training = training
+
+
+def named_outputs(result, wanted):
+    """Returns {name: tensor} of what forward returned, in the order of `wanted` where that is given."""
+    if isinstance(result, torch.Tensor):
+        result = {(wanted or ["output"])[0]: result}
+    elif not hasattr(result, "keys"):
+        labels = wanted or [f"output_{i}" for i in range(len(result))]
+        result = dict(zip(labels, result))
+    missing = [name for name in wanted or [] if name not in result]
+    if missing:
+        raise ExportError(f"forward returns no output '{missing[0]}'\nhint: it returns {', '.join(result.keys())}")
+    return {name: result[name] for name in wanted or result.keys() if isinstance(result[name], torch.Tensor)}
+
+
+@contextlib.contextmanager
+def selected_outputs(module, wanted):
+    """Makes forward return a tuple of tensors, and yields the list to which their names are added."""
+    forward, names = module.forward, []
+
+    @functools.wraps(forward)
+    def selecting(*arguments, **keywords):
+        result = named_outputs(forward(*arguments, **keywords), wanted)
+        names[:] = result
+        return tuple(result.values())
+
+    own = "forward" in vars(module)
+    module.forward = selecting
+    try:
+        yield names
+    finally:
+        module.forward = forward
+        if not own:
+            del module.forward
