@@ -107,10 +107,10 @@ def main(cases, only="", jobs=None):
             return "FAIL", traceback.format_exc()
 
     chosen = [(name, function) for name, function in cases if only in name]
-    failed = 0
+    failed, out = 0, sys.stdout  # a case that runs now may have redirected sys.stdout
     with concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         for (name, _), (verdict, why) in zip(chosen, pool.map(attempt, [function for _, function in chosen])):
-            print(f"{verdict} {name}" + (f": {why}" if why else ""), flush=True)
+            print(f"{verdict} {name}" + (f": {why}" if why else ""), file=out, flush=True)
             failed += verdict == "FAIL"
     sys.exit(1 if failed or not chosen else 0)
 
