@@ -172,6 +172,10 @@ void Import::assign(const std::string &variable, Value value, Location loc) {
   op = train::AssignOp::create(builder, loc, FlatSymbolRefAttr::get(context, variable), value);
 }
 
+void Import::dropAssignments(Operation *within) {
+  std::erase_if(assigned, [&](auto &known) { return within->isProperAncestor(known.second); });
+}
+
 Value Import::latest(const std::string &variable) {
   auto it = assigned.find(variable);
   return it == assigned.end() ? read(variable) : it->second.getValue();
@@ -372,6 +376,7 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
   }
   for (ImportProblem &found : std::exchange(unsupported, {})) {
     if (found.node.empty())
+  } catch (FollowsFailure &) {
       found.node = location;
     found.op = op;
     found.opset = opset;

@@ -46,6 +46,8 @@ public:
   std::optional<std::pair<int64_t, int64_t>> rebound;
   /// Assigns the variable's value for the next step.
   void assign(const std::string &variable, mlir::Value value, mlir::Location);
+  /// Forgets the assignments within an op that is about to be erased.
+  void dropAssignments(mlir::Operation *within);
   /// The variable for the running statistics at an input of a node. It is the one that the input reads; or,
   /// when another node assigns that (except in files that tell what the module shares) or the input is a
   /// constant, a variable for this input alone. Empty when the input is computed.

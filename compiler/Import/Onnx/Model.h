@@ -20,6 +20,9 @@ namespace mpc::onnx_import {
 struct ImportError {
   ImportProblem problem;
 };
+/// Thrown by a converter that needs the result of a failed node: the failure itself has been reported already.
+struct FollowsFailure {};
+
 /// Throws an ImportError about a tensor, a file or a node.
 [[noreturn]] void fail(std::string node, std::string why, std::string hint = "");
 

@@ -108,6 +108,39 @@ def branch_on_data(g, x):
     return g.node("If", [condition], "either", then_branch=bodies[0], else_branch=bodies[1])
 
 
+def scan(*nodes, again=False, **attributes):
+    """Scans the parameter w [4, 2, 3] with x as the state: the body's nodes (op, inputs, output, attributes) make o, the next state, and p from s and e. With `again`
+    the parameter u, which only the body has read so far, is read behind the Scan as well."""
+    def build(g, x):
+        info = helper.make_tensor_value_info
+        made = [helper.make_node(op, inputs, [output], name=output, **dict(*more)) for op, inputs, output, *more in nodes]
+        body = helper.make_graph(made, "body", [info(name, FLOAT, [2, 3]) for name in "se"], [info(name, FLOAT, [2, 3]) for name in "op"])
+        g.weight("u", (2, 3))
+        last = g.node("Scan", [x, g.weight("w", (4, 2, 3))], ["last", "all"], body=body, num_scan_inputs=1, **attributes)
+        return g.node("Mul", [last, g.node("Tanh", ["u"], "bent")], "product") if again else last
+    return build
+
+
+SCAN_SUM = ("Add", ["s", "e"], "o"), ("Mul", ["o", "e"], "p")
+
+
+def branch_in_body(g, x):
+    branches = {f"{name}_branch": helper.make_graph([helper.make_node(op, ["s", "e"], [op])], op, [], [helper.make_tensor_value_info(op, FLOAT, [2, 3])])
+                for name, op in (("then", "Add"), ("else", "Sub"))}
+    return scan(("ReduceSum", ["s"], "sum", {"keepdims": 0}), ("Cast", ["sum"], "positive", {"to": TensorProto.BOOL}), ("If", ["positive"], "o", branches),
+                ("Mul", ["o", "e"], "p"))(g, x)
+
+
+def failed_capture(g, x):
+    g.node("Frobnicate", [x], "strange")
+    return scan(("Add", ["s", "strange"], "o"), ("Mul", ["o", "e"], "p"))(g, x)
+
+
+def norm_in_body(g, x):
+    statistics = [g.constant(f"norm.{part}", np.full(3, value, np.float32)) for part, value in (("scale", 1), ("bias", 0), ("mean", 0), ("var", 1))]
+    return scan(("BatchNormalization", ["s"] + statistics, "o"), ("Mul", ["o", "e"], "p"))(g, x)
+
+
 def conv(shape, **attributes):
     def build(g, x):
         image = g.node("Reshape", [g.node("Concat", [x] * 24, "many", axis=1), g.constant("shape", np.array([1, 4, 6, 6]))], "image")
@@ -154,7 +187,19 @@ ROWS = [
     Row("unknown-attribute", COMPILE, ["relu1", "attribute 'slope' is not supported"], edited(lambda m: m.graph.node[1].attribute.append(helper.make_attribute("slope", 1.0)))),
     Row("wrong-attribute-type", COMPILE, ["attribute 'transB' has the wrong type"], edited(lambda m: m.graph.node[0].attribute[0].CopyFrom(helper.make_attribute("transB", 1.0)))),
     Row("loop", COMPILE, ["'Loop'", "is not supported"], graph(lambda g, x: g.node("Loop", ["", "", dense(g, x)], "looped", body=helper.make_graph([], "body", [], [])))),
-    Row("branch-on-data", COMPILE, ["either", "'If'", "not known at compile time"], graph(branch_on_data)),
+    Row("branch-on-data", COMPILE, ["either", "'If'", "not known at compile time", "choose between them with Where"], graph(branch_on_data)),
+    Row("scan-with-unknown-op", COMPILE, ["o", "'Frobnicate' (opset 17): is not supported"], graph(scan(("Frobnicate", ["s", "e"], "o"), ("Mul", ["o", "e"], "p")))),
+    Row("scan-with-unknown-op-and-reads", COMPILE, ["o", "'Frobnicate' (opset 17): is not supported"],
+        graph(scan(("Mul", ["s", "u"], "m"), ("Frobnicate", ["m"], "o"), ("Mul", ["o", "e"], "p"), again=True))),
+    Row("scan-with-shapes-that-clash", COMPILE, ["o", "'MatMul'", "3 vs 2"], graph(scan(("MatMul", ["s", "e"], "o"), ("Mul", ["o", "e"], "p")))),
+    Row("scan-with-branch-on-state", COMPILE, ["o", "'If'", "not known at compile time"], graph(branch_in_body)),
+    Row("scan-with-failed-capture", COMPILE, ["strange", "'Frobnicate' (opset 17): is not supported"], graph(failed_capture)),
+    Row("scan-with-cycle", COMPILE, ["last", "'Scan'", "cycle"], graph(scan(("Add", ["s", "p"], "o"), ("Mul", ["o", "e"], "p")))),
+    Row("scan-with-value-of-outside", COMPILE, ["last", "'Scan'", "value 'x', which the graph around it has"], graph(scan(("Add", ["s", "e"], "x"), ("Add", ["x", "e"], "o"), ("Mul", ["o", "e"], "p")))),
+    Row("scan-with-state-that-grows", COMPILE, ["last", "'Scan'", "state variable 0 changes its shape"], graph(scan(("Concat", ["s", "e"], "o", {"axis": 0}), ("Exp", ["e"], "p")))),
+    Row("scan-with-norm", COMPILE, ["last", "'Scan'", "updates its running statistics", "--mode=as-exported"], graph(norm_in_body)),
+    Row("scan-direction-2", COMPILE, ["last", "scan_input_directions has 2; a direction is 0 (forward) or 1 (backward)"], graph(scan(*SCAN_SUM, scan_input_directions=[2]))),
+    Row("scan-direction-minus-1", COMPILE, ["last", "scan_output_directions has -1; a direction is"], graph(scan(*SCAN_SUM, scan_output_directions=[-1]))),
     Row("recursive-function", COMPILE, ["function 'F' calls itself"], recursive),
     Row("too-few-inputs", COMPILE, ["fc1", "input 1"], edited(lambda m: m.graph.node[0].input.__delitem__(slice(1, 3)))),
     Row("no-gradient-on-path", COMPILE, ["has no gradient through its batch mean", "@w"], graph(statistics_as_result)),

@@ -11,6 +11,13 @@ using namespace mpc::onnx_import;
 
 /// An If whose condition is known at import is replaced by the branch.
 static void ifOp(Node &n) {
+  if (Entry &known = n.entry(0); !known.constant) {
+    if (known.value)
+      n.import.needConstants(known.value);
+    n.fail("the condition (input 0, '" + printable(n.proto.input(0)) + "') is not known at compile time",
+           "compute both branches and choose between them with Where, or make the condition a constant of the model",
+           "the condition");
+  }
   bool condition = n.constantNumber(0, "the condition") != 0;
   auto *branch = n.attribute(condition ? "then_branch" : "else_branch", {onnx::AttributeProto::GRAPH});
   n.ignore({"then_branch", "else_branch"});
@@ -22,23 +29,66 @@ static void ifOp(Node &n) {
   n.adopt(results);
 }
 
-/// Moves what does not depend on the block's arguments before `op`: other nodes may read a constant that was
-/// first needed here.
-static void moveIndependent(Block &block, Operation *op) {
-  llvm::DenseSet<Value> dependent(llvm::from_range, block.getArguments());
-  for (Operation &inner : llvm::make_early_inc_range(block))
-    if (llvm::any_of(inner.getOperands(), [&](Value v) { return dependent.contains(v); }))
-      dependent.insert_range(inner.getResults());
-    else
-      inner.moveBefore(op);
-}
+namespace {
+/// The scan in which a body is built before its results are known. It is erased when it goes out of scope, also where
+/// the body cannot be imported: it has no terminator, so it may not stay in the module.
+class Draft {
+public:
+  Draft(Import &import, ScanOp scan) : import(import), scan(scan) {}
+  Draft(const Draft &) = delete;
+  ~Draft() {
+    moveIndependent();
+    import.dropAssignments(scan);
+    scan.erase();
+  }
+  ScanOp operator*() { return scan; }
+  Block &block() { return scan.getBlock(); }
+
+  /// Moves what does not depend on the arguments before the scan: the import remembers reads and constants that were
+  /// first needed here, and gives them to later nodes.
+  void moveIndependent() {
+    llvm::DenseSet<Value> dependent(llvm::from_range, block().getArguments());
+    for (Operation &inner : llvm::make_early_inc_range(block()))
+      if (llvm::any_of(inner.getOperands(), [&](Value v) { return dependent.contains(v); }))
+        dependent.insert_range(inner.getResults());
+      else
+        inner.moveBefore(scan);
+  }
+
+private:
+  Import &import;
+  ScanOp scan;
+};
+} // namespace
 
 /// The directions or axes of a scan's operands or results: one for each, 0 where the attribute is absent.
 static Shape oneForEach(Node &n, StringRef name, size_t count) {
   Shape values = n.intsAttribute(name).value_or(Shape(count, 0));
   if (values.size() != count)
-    n.fail("it has " + Twine(values.size()) + " entries for " + Twine(count) + " tensors", "", name);
+    n.fail(Twine(name) + " has " + Twine(values.size()) + " entries for " + Twine(count) + " tensors", "", name);
   return values;
+}
+
+/// The directions of a scan's operands or results: 0 is forward, 1 backward.
+static Shape directionsOf(Node &n, StringRef name, size_t count) {
+  Shape directions = oneForEach(n, name, count);
+  for (int64_t direction : directions)
+    if (direction != 0 && direction != 1)
+      n.fail(Twine(name) + " has " + Twine(direction) + "; a direction is 0 (forward) or 1 (backward)",
+             "give 0 or 1 for each tensor", name);
+  return directions;
+}
+
+/// Checks that an iteration has no effects but its results.
+static void checkEffects(Node &n, ScanOp scan) {
+  scan.getBody().walk([&](Operation *inner) {
+    if (drawsNumbers(inner))
+      n.fail("its body draws random numbers, which would be the same in each iteration",
+             "draw them before the Scan, and pass them as a scan input");
+    if (isa<train::AssignOp>(inner))
+      n.fail("its body has a normalisation that updates its running statistics, which an iteration cannot",
+             "keep normalisations in their inference form with --mode=as-exported, or write the iterations out");
+  });
 }
 
 static Value moveAxis(Node &n, Value x, int64_t from, int64_t to) {
@@ -74,9 +124,9 @@ static void scanOp(Node &n) {
            " outputs, the node " + Twine(n.numInputs()) + " and " + Twine(n.numOutputs()));
   const size_t numStacks = size_t(graph.output_size()) - numCarried;
   Shape inputAxes = oneForEach(n, "scan_input_axes", size_t(numStacked)),
-        inputDirections = oneForEach(n, "scan_input_directions", size_t(numStacked));
+        inputDirections = directionsOf(n, "scan_input_directions", size_t(numStacked));
   Shape outputAxes = oneForEach(n, "scan_output_axes", numStacks),
-        outputDirections = oneForEach(n, "scan_output_directions", numStacks);
+        outputDirections = directionsOf(n, "scan_output_directions", numStacks);
   // Where all tensors are read and written from the last element to the first, so are the iterations.
   auto isBackward = [](int64_t direction) { return direction == 1; };
   const bool backward = llvm::all_of(inputDirections, isBackward) && llvm::all_of(outputDirections, isBackward);
@@ -97,13 +147,13 @@ static void scanOp(Node &n) {
 
   // The body is built in a scan without results, whose arguments it reads. Once its results are known, the
   // scan is made anew.
-  auto draft = ScanOp::create(n.b, n.loc, *trips, backward, inits, ValueRange(), stacked, TypeRange());
+  Draft draft(n.import, ScanOp::create(n.b, n.loc, *trips, backward, inits, ValueRange(), stacked, TypeRange()));
   SmallVector<Value> yielded;
   {
     OpBuilder::InsertionGuard guard(n.b);
-    n.b.setInsertionPointToEnd(&draft.getBlock());
+    n.b.setInsertionPointToEnd(&draft.block());
     std::vector<Entry> arguments;
-    for (auto [i, argument] : llvm::enumerate(draft.getBlock().getArguments())) {
+    for (auto [i, argument] : llvm::enumerate(draft.block().getArguments())) {
       Entry &entry = arguments.emplace_back();
       entry.type = typeOf(argument);
       entry.value = argument;
@@ -111,36 +161,34 @@ static void scanOp(Node &n) {
     }
     std::vector<Entry> results = n.import.inlineGraph(graph, n.opset, n.loc, arguments);
     for (Entry &entry : results) {
+      if (entry.poison)
+        throw FollowsFailure();
       if (entry.sequence)
         n.fail("its body returns a sequence");
       yielded.push_back(n.import.materialize(entry));
     }
   }
-  draft.getBody().walk([&](Operation *inner) {
-    if (drawsNumbers(inner))
-      n.fail("its body draws random numbers, which would be the same in each iteration",
-             "draw them before the Scan, and pass them as a scan input");
-  });
+  checkEffects(n, *draft);
   SmallVector<Type> stacks;
   for (auto [i, v] : llvm::enumerate(yielded))
     if (i >= numCarried)
       stacks.push_back(ScanOp::stackType(*trips, v.getType()));
     else if (v.getType() != inits[i].getType())
       n.fail("state variable " + Twine(i) + " changes its shape or type from one iteration to the next");
-  moveIndependent(draft.getBlock(), draft);
+  draft.moveIndependent();
   llvm::SetVector<Value> outside;
-  getUsedValuesDefinedAbove(draft.getBody(), outside);
+  getUsedValuesDefinedAbove((*draft).getBody(), outside);
   for (Value v : yielded)
-    if (v.getParentBlock() != &draft.getBlock())
+    if (v.getParentBlock() != &draft.block())
       outside.insert(v);
 
-  n.b.setInsertionPointAfter(draft);
+  n.b.setInsertionPointAfter(*draft);
   auto scan = ScanOp::create(n.b, n.loc, *trips, backward, inits, outside.getArrayRef(), stacked, stacks);
-  Block &from = draft.getBlock(), &to = scan.getBlock();
+  Block &from = draft.block(), &to = scan.getBlock();
   for (auto [i, each] : llvm::enumerate(outside)) {
     Value v = each;
     v.replaceUsesWithIf(scan.invariantArguments()[i],
-                        [&](OpOperand &use) { return use.getOwner()->getParentOp() == draft; });
+                        [&](OpOperand &use) { return use.getOwner()->getParentOp() == *draft; });
     llvm::replace(yielded, v, Value(scan.invariantArguments()[i]));
   }
   for (auto [i, argument] : llvm::enumerate(from.getArguments())) {
@@ -154,7 +202,6 @@ static void scanOp(Node &n) {
     n.b.setInsertionPointToEnd(&to);
     ScanYieldOp::create(n.b, n.loc, yielded);
   }
-  draft.erase();
   if (failed(mlir::verify(scan)))
     n.fail("its body has nodes with effects, or repeats other nodes", "write the repeated nodes out");
   for (size_t i = 0; i < n.numOutputs(); ++i) {
