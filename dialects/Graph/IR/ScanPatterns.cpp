@@ -170,8 +170,10 @@ struct DropUnused : ScanPattern {
         changed = true;
         continue;
       }
-      if (auto [known, isNew] = first.try_emplace({op.getOperand(i), int(groups[i])}, argument); !isNew)
-        rewriter.replaceAllUsesWith(argument, known->second);
+      // An argument without users takes no part: it is dropped, so it may not stand for another one.
+      if (!argument.use_empty())
+        if (auto [known, isNew] = first.try_emplace({op.getOperand(i), int(groups[i])}, argument); !isNew)
+          rewriter.replaceAllUsesWith(argument, known->second);
       if (argument.use_empty()) {
         groups[i] = Group::Dropped;
         changed = true;
@@ -179,8 +181,9 @@ struct DropUnused : ScanPattern {
     }
     DenseMap<Value, Value> stackOf;
     for (auto [i, stack] : llvm::enumerate(op.getStacks())) {
-      if (auto [known, isNew] = stackOf.try_emplace(op.yielded()[op.getInits().size() + i], stack); !isNew)
-        rewriter.replaceAllUsesWith(stack, known->second);
+      if (!stack.use_empty())
+        if (auto [known, isNew] = stackOf.try_emplace(op.yielded()[op.getInits().size() + i], stack); !isNew)
+          rewriter.replaceAllUsesWith(stack, known->second);
       if (stack.use_empty()) {
         keepsStack[i] = false;
         changed = true;

@@ -101,3 +101,36 @@ func.func @invariants(%h0: tensor<2x4xf32>, %w: tensor<4x4xf32>, %b: tensor<4xf3
   }
   return %h, %same : tensor<2x4xf32>, tensor<4xf32>
 }
+
+// -----
+// Of two equal operands the first has no users: the second one's argument stays. The same holds for two equal stacks.
+// CANON-LABEL: @unused_first
+// CANON: graph.scan 3 carry(%arg0 : tensor<4xf32>) over(%arg1 : tensor<3x4xf32>) -> (tensor<4xf32>) stack(tensor<3x4xf32>) {
+// CANON-NEXT: ^bb0(%[[H:.*]]: tensor<4xf32>, %[[X:.*]]: tensor<4xf32>):
+// CANON-NEXT: %[[S:.*]] = graph.add %[[H]], %[[X]]
+// CANON-NEXT: graph.scan_yield %[[S]], %[[S]]
+func.func @unused_first(%h0: tensor<4xf32>, %x: tensor<3x4xf32>) -> (tensor<4xf32>, tensor<3x4xf32>) {
+  %h, %y, %z = graph.scan 3 carry(%h0 : tensor<4xf32>) over(%x, %x : tensor<3x4xf32>, tensor<3x4xf32>) -> (tensor<4xf32>) stack(tensor<3x4xf32>, tensor<3x4xf32>) {
+  ^bb0(%hb: tensor<4xf32>, %unused: tensor<4xf32>, %xt: tensor<4xf32>):
+    %0 = graph.add %hb, %xt : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    graph.scan_yield %0, %0, %0 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+  return %h, %z : tensor<4xf32>, tensor<3x4xf32>
+}
+
+// -----
+// A carried value that never changes becomes an invariant, which is equal to one that the body reads already.
+// CANON-LABEL: @carried_is_invariant
+// CANON: graph.scan 3 with(%arg0 : tensor<4xf32>) over(%arg1 : tensor<3x4xf32>) stack(tensor<3x4xf32>) {
+// CANON-NEXT: ^bb0(%[[W:.*]]: tensor<4xf32>, %[[X:.*]]: tensor<4xf32>):
+// CANON-NEXT: %[[S:.*]] = graph.add %[[X]], %[[W]]
+// CANON-NEXT: graph.scan_yield %[[S]]
+// CANON: return %arg0,
+func.func @carried_is_invariant(%h0: tensor<4xf32>, %x: tensor<3x4xf32>) -> (tensor<4xf32>, tensor<3x4xf32>) {
+  %h, %y = graph.scan 3 carry(%h0 : tensor<4xf32>) with(%h0 : tensor<4xf32>) over(%x : tensor<3x4xf32>) -> (tensor<4xf32>) stack(tensor<3x4xf32>) {
+  ^bb0(%hb: tensor<4xf32>, %wb: tensor<4xf32>, %xt: tensor<4xf32>):
+    %0 = graph.add %xt, %wb : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    graph.scan_yield %hb, %0 : tensor<4xf32>, tensor<4xf32>
+  }
+  return %h, %y : tensor<4xf32>, tensor<3x4xf32>
+}
