@@ -1,10 +1,30 @@
 //===- EntryPlanner.cpp - the order and the last uses of what an entry launches ---===//
 #include "passes/Memory/EntryPlanner.h"
+#include "dialects/Support/Diagnostics.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::memory;
+
+LogicalResult mpc::memory::verifyTakesTensors(FunctionOpInterface entry) {
+  constexpr llvm::StringLiteral hint = "give functions of one block that take tensors of known size; kernels are made "
+                                       "after the memory is planned";
+  if (!llvm::hasSingleElement(entry.getFunctionBody()))
+    return emitErrorWithHint(entry.getLoc(), "entry '" + entry.getName() + "' has several blocks", hint);
+  for (auto [i, argument] : llvm::enumerate(entry.getArguments())) {
+    auto tensor = dyn_cast<RankedTensorType>(argument.getType());
+    if (tensor && tensor.hasStaticShape() && tensor.getElementType().isIntOrFloat())
+      continue;
+    std::string type;
+    llvm::raw_string_ostream(type) << argument.getType();
+    return emitErrorWithHint(entry.getLoc(),
+                             "argument " + Twine(i) + " of entry '" + entry.getName() + "' is " + type +
+                                 ", which has no place in the arena",
+                             hint);
+  }
+  return success();
+}
 
 void EntryPlanner::forEach(llvm::function_ref<void(kernel::DispatchOp)> dispatch,
                            llvm::function_ref<void(ScanOp)> scan) {

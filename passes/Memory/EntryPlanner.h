@@ -32,6 +32,10 @@ struct Place {
   int64_t offset, step;
 };
 
+/// Checks that an entry is one block whose arguments are tensors of known size; reports an error otherwise. (A GPU
+/// kernel, which is a function too, takes pointers.)
+mlir::LogicalResult verifyTakesTensors(mlir::FunctionOpInterface entry);
+
 /// Plans the memory of one entry. Positions number its dispatches in program order, those in the bodies of scans among
 /// them; a scan has one more at its begin and one at its end. The terminator comes after all of them.
 class EntryPlanner {

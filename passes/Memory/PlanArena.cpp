@@ -40,7 +40,8 @@ namespace {
 struct PlanArena : memory::impl::PlanArenaPassBase<PlanArena> {
   void runOnOperation() override {
     for (auto entry : getOperation().getOps<FunctionOpInterface>())
-      if (!entry.isExternal() && failed(verifyDispatched(entry.getFunctionBody().front())))
+      if (!entry.isExternal() &&
+          (failed(verifyTakesTensors(entry)) || failed(verifyDispatched(entry.getFunctionBody().front()))))
         return signalPassFailure();
     Builder builder(&getContext());
     int64_t offset = 0;

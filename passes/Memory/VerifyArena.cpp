@@ -7,6 +7,7 @@
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/VariableTable.h"
+#include "passes/Memory/EntryPlanner.h"
 #include "passes/Memory/Passes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include <map>
@@ -346,7 +347,7 @@ struct VerifyArena : memory::impl::VerifyArenaPassBase<VerifyArena> {
       return signalPassFailure();
     train::VariableTable variables(getOperation());
     for (auto entry : getOperation().getOps<FunctionOpInterface>())
-      if (!entry.isExternal() && failed(EntryVerifier(entry, variables).run()))
+      if (!entry.isExternal() && (failed(verifyTakesTensors(entry)) || failed(EntryVerifier(entry, variables).run())))
         return signalPassFailure();
   }
 };

@@ -12,6 +12,8 @@ def Kernel_Dialect : Dialect {
     lowered, so that the reference evaluator can compute its results from its inputs and check them. The memory pass gives every tensor of an entry an offset
     in the target's arena.
   }];
+  // Ops inside GPU kernels have pointers of the llvm dialect, which their parsers build.
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
   let useDefaultAttributePrinterParser = 1;
   // These verify the attributes of other dialects' ops: kernel.target, kernel.plan, kernel.entry and kernel.offset (Attributes.cpp).
   let hasOperationAttrVerify = 1;

@@ -22,3 +22,27 @@ train.step @main(%g: tensor<4xf32>) attributes {optimizer = #train.optimizer<sgd
   train.update @w, %g : tensor<4xf32>
   train.yield
 }
+
+// -----
+// A GPU kernel is a function too, but no entry.
+// expected-error@+2 {{argument 0 of entry 'kernel' is !llvm.ptr<3>, which has no place in the arena}}
+// expected-note@+1 {{hint: give functions of one block that take tensors of known size; kernels are made after the memory is planned}}
+llvm.func @kernel(%s: !llvm.ptr<3>) attributes {kernel.entry = #kernel.entry<threads = 32>} {
+  llvm.return
+}
+
+// -----
+// expected-error@+2 {{argument 0 of entry 'open' is tensor<?xf32>, which has no place in the arena}}
+// expected-note@+1 {{hint: give functions of one block}}
+func.func @open(%x: tensor<?xf32>) {
+  return
+}
+
+// -----
+// expected-error@+2 {{entry 'blocks' has several blocks}}
+// expected-note@+1 {{hint: give functions of one block}}
+llvm.func @blocks() {
+  llvm.br ^next
+^next:
+  llvm.return
+}
