@@ -11,7 +11,7 @@
 using namespace mlir;
 
 LogicalResult mpc::writeFileAtomically(Location loc, StringRef path, StringRef bytes, unsigned mode) {
-  // A device is written directly, since a file cannot replace it.
+  // A device or a pipe is written directly, since a file cannot replace it.
   struct stat info;
   bool device = stat(path.str().c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
   std::string temporary = device ? path.str() : path.str() + ".tmp" + std::to_string(getpid());
@@ -22,9 +22,14 @@ LogicalResult mpc::writeFileAtomically(Location loc, StringRef path, StringRef b
     return emitErrorWithHint(loc, Twine("cannot ") + what + " '" + path + "': " + strerror(code),
                              "choose another place with -o; nothing was written");
   };
-  int fd = open(temporary.c_str(), O_WRONLY | O_CLOEXEC | (device ? 0 : O_CREAT | O_TRUNC), mode);
+  int fd = open(temporary.c_str(), O_WRONLY | O_CLOEXEC | (device ? O_NONBLOCK | O_NOCTTY : O_CREAT | O_TRUNC), mode);
+  if (fd < 0 && device && errno == ENXIO && S_ISFIFO(info.st_mode))
+    return emitErrorWithHint(loc, Twine("'") + path + "' is a pipe that nobody reads",
+                             "start its reader first, or name a file with -o");
   if (fd < 0)
     return fail("create");
+  if (device)
+    fcntl(fd, F_SETFL, O_WRONLY); // O_NONBLOCK was only for opening: writing does wait for a slow reader
   for (size_t done = 0; done < bytes.size();) {
     ssize_t n = write(fd, bytes.data() + done, bytes.size() - done);
     if (n < 0 && errno == EINTR)

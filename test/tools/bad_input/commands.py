@@ -80,6 +80,10 @@ def hand_written_header(folder):
         file.write("/* by hand */\n")
 
 
+def pipe(folder):
+    os.mkfifo(f"{folder}/pipe")
+
+
 def occupied(folder):
     os.mkdir(f"{folder}/out")
 
@@ -188,6 +192,10 @@ ROWS = [
     Row("export-output-is-the-checkpoint", "mpc export mlp.onnx --checkpoint mlp.safetensors -o mlp.safetensors", ["mlp.safetensors: is read"]),
     Row("export-output-is-a-data-file", "mpc export bad.onnx --checkpoint mlp.safetensors -o weights.bin", ["weights.bin: is the same file as ./weights.bin"], with_data_file),
     Row("bundle-folder-missing", C.replace("-o out", "-o nowhere/out --bundle"), ["nowhere"]),
+    Row("output-to-a-pipe-without-reader", C.replace("-o out", "-o pipe"), ["'pipe' is a pipe that nobody reads"], pipe),
+    Row("ir-to-a-pipe-without-reader", C.replace("-o out", "-o pipe --emit mlir"), ["'pipe' is a pipe that nobody reads"], pipe),
+    Row("export-to-a-pipe-without-reader", "mpc export mlp.onnx --checkpoint mlp.safetensors -o pipe", ["'pipe' is a pipe that nobody reads"], pipe),
+    Row("run-to-a-pipe-without-reader", RUN + "--data train.npz --out pipe", ["pipe: is a pipe that nobody reads"], pipe),
     Row("run-output-on-a-full-disk", RUN + "--data train.npz --out full", ["full", "No space left"]),
     Row("run-output-folder-missing", RUN + "--data train.npz --out nowhere/out.npz", ["nowhere/out.npz"]),
     Row("export-output-on-a-full-disk", "mpc export mlp.onnx --checkpoint mlp.safetensors -o full", ["full", "No space left"]),
