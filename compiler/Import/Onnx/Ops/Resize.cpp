@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Node.h"
+#include "compiler/Import/Onnx/Ops/ResizeCoordinates.h"
 #include <cmath>
 
 using namespace mlir;
@@ -16,64 +17,33 @@ namespace {
 struct Sampling {
   std::string mode, coordinates, nearest;
   Shape out;
-  std::vector<double> scales; // out / in, as given, or as the sizes imply
+  std::vector<Fraction> scales; // out / in, as given, or as the sizes imply
 };
 } // namespace
 
-/// Scale and offset of one dimension (ONNX Resize, coordinate_transformation_mode).
-static std::pair<double, double> coordinate(Node &n, const std::string &mode, double scale, int64_t in, int64_t out) {
-  if (in == out && scale == 1 && mode != "tf_half_pixel_for_nn")
-    return {1, 0};
-  if (mode == "half_pixel")
-    return {1 / scale, 0.5 / scale - 0.5};
-  if (mode == "pytorch_half_pixel")
-    return out > 1 ? std::pair(1 / scale, 0.5 / scale - 0.5) : std::pair(0.0, 0.0);
-  if (mode == "align_corners") {
-    // The specification's length is in*scale before it is rounded down; where that is a whole number the two
-    // are equal.
-    double length = scale * double(in);
-    if (std::fabs(length - double(out)) < 1e-4)
-      length = double(out);
-    // One result reads coordinate 0, also where the length before rounding is below 1.
-    return {out > 1 && length != 1 ? double(in - 1) / (length - 1) : 0, 0};
-  }
-  if (mode == "asymmetric")
-    return {1 / scale, 0};
-  if (mode == "tf_half_pixel_for_nn")
-    return {1 / scale, 0.5 / scale};
-  if (mode == "half_pixel_symmetric") {
-    double adjustment = double(out) / (scale * double(in)); // what rounding the length has removed
-    return {1 / scale, 0.5 / scale - 0.5 + double(in) / 2 * (1 - adjustment)};
-  }
-  n.unsupported("coordinate_transformation_mode '" + printable(mode) + "' is not supported",
-                "half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric or "
-                "tf_half_pixel_for_nn",
-                "coordinate_transformation_mode");
-  return {1 / scale, 0};
-}
-
 static void resample(Node &n, const Sampling &s) {
   Value x = n.in(0);
-  std::vector<double> scales, offsets;
+  SmallVector<Coordinates> read;
   for (int64_t d = 0; d < n.rank(0); ++d) {
-    auto [scale, offset] = coordinate(n, s.coordinates, s.scales[d], n.shape(0)[d], s.out[d]);
-    scales.push_back(scale);
-    offsets.push_back(offset);
+    std::optional<Coordinates> coordinates = coordinatesOf(s.coordinates, s.scales[d], n.shape(0)[d], s.out[d]);
+    if (!coordinates)
+      n.unsupported("coordinate_transformation_mode '" + printable(s.coordinates) + "' is not supported",
+                    "half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric or "
+                    "tf_half_pixel_for_nn",
+                    "coordinate_transformation_mode");
+    read.push_back(coordinates.value_or(Coordinates{1, 0}));
   }
   bool nearest = s.mode == "nearest";
   if (!nearest && s.mode != "linear")
     n.unsupported("mode '" + printable(s.mode) + "' is not supported", "nearest or linear", "mode");
-  double bias = 0;
-  bool ceil = false;
-  if (nearest) {
-    if (s.nearest == "round_prefer_floor")
-      bias = -0.5, ceil = true;
-    else if (s.nearest == "round_prefer_ceil")
-      bias = 0.5;
-    else if (s.nearest == "ceil")
-      ceil = true;
-    else if (s.nearest != "floor")
-      n.fail("nearest_mode '" + printable(s.nearest) + "' is not known", "", "nearest_mode");
+  std::optional<Rounding> rounding = nearest ? roundingOf(s.nearest) : Rounding();
+  if (!rounding)
+    n.fail("nearest_mode '" + printable(s.nearest) + "' is not known", "", "nearest_mode");
+  std::vector<double> scales, offsets;
+  for (const Coordinates &exact : read) {
+    Coordinates rounded = nearest ? awayFromTies(exact, *rounding) : exact;
+    scales.push_back(toDouble(rounded.scale));
+    offsets.push_back(toDouble(rounded.offset));
   }
   Type element = elementOf(x);
   if (!isFloat(element)) { // integers of up to 16 bits are exact in fp32, all others in fp64
@@ -88,8 +58,8 @@ static void resample(Node &n, const Sampling &s) {
                    p.mode = ResizeModeAttr::get(n.context, nearest ? ResizeMode::nearest : ResizeMode::linear);
                    p.scales = n.b.getDenseF64ArrayAttr(scales);
                    p.offsets = n.b.getDenseF64ArrayAttr(offsets);
-                   p.nearest_bias = n.b.getF64FloatAttr(bias);
-                   if (ceil)
+                   p.nearest_bias = n.b.getF64FloatAttr(toDouble(rounding->bias));
+                   if (rounding->ceil)
                      p.nearest_ceil = n.b.getUnitAttr();
                  },
                  type)
@@ -104,11 +74,13 @@ static void applyScales(Node &n, Sampling &s, ArrayRef<double> scales, ArrayRef<
   s.out = Shape(n.shape(0));
   s.scales.assign(n.rank(0), 1);
   for (auto [axis, scale] : llvm::zip(axes, scales)) {
-    double length = std::floor(double(n.shape(0)[axis]) * scale);
-    if (!(scale > 0) || !(length >= 1 && length <= double(kMaxElements)))
-      n.fail("scale " + std::to_string(scale) + " is not possible for " + Twine(n.shape(0)[axis]) + " elements", "",
-             "scales");
-    s.scales[axis] = scale;
+    int64_t in = n.shape(0)[axis];
+    bool possible = scale > 0 && std::isfinite(float(scale)) && float(scale) > 0;
+    Fraction ratio = possible ? fractionOf(float(scale)) : Fraction(0);
+    llvm::DynamicAPInt length = floor(Fraction(in) * ratio);
+    if (length < 1 || length > kMaxElements)
+      n.fail("scale " + std::to_string(scale) + " is not possible for " + Twine(in) + " elements", "", "scales");
+    s.scales[axis] = ratio;
     s.out[axis] = int64_t(length);
   }
 }
@@ -157,18 +129,19 @@ static void resize(Node &n) {
     n.fail("sizes has " + Twine(sizes.size()) + " entries, not " + Twine(axes.size()), "", "sizes");
   s.out = Shape(n.shape(0));
   s.scales.assign(n.rank(0), 1);
-  double common = policy == "not_larger" ? INFINITY : 0;
+  std::optional<Fraction> common;
   for (auto [axis, size] : llvm::zip(axes, sizes)) {
     if (size < 1 || size > kMaxElements || n.shape(0)[axis] < 1)
       n.fail("size " + Twine(size) + " is not possible for " + Twine(n.shape(0)[axis]) + " elements", "", "sizes");
     s.out[axis] = size;
-    s.scales[axis] = double(size) / double(n.shape(0)[axis]);
-    common = policy == "not_larger" ? std::min(common, s.scales[axis]) : std::max(common, s.scales[axis]);
+    s.scales[axis] = Fraction(size, n.shape(0)[axis]);
+    if (!common || (policy == "not_larger" ? s.scales[axis] < *common : s.scales[axis] > *common))
+      common = s.scales[axis];
   }
   if (policy == "not_larger" || policy == "not_smaller") {
     for (int64_t axis : axes) { // one scale for all axes; lengths are rounded half up
-      s.scales[axis] = common;
-      s.out[axis] = int64_t(std::floor(double(n.shape(0)[axis]) * common + 0.5));
+      s.scales[axis] = *common;
+      s.out[axis] = int64_t(floor(Fraction(n.shape(0)[axis]) * *common + Fraction(1, 2)));
     }
   } else if (policy != "stretch") {
     n.fail("keep_aspect_ratio_policy '" + printable(policy) + "' is not known", "", "keep_aspect_ratio_policy");
