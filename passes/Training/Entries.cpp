@@ -116,10 +116,16 @@ bool EntryBuilder::hasResult(StringRef name) const {
   });
 }
 
-void EntryBuilder::markSamples() {
-  PerSample samples(block(), batchSize().value_or(0), [&](BlockArgument argument) {
+PerSample EntryBuilder::perSample() {
+  return PerSample(block(), batchSize().value_or(0), [&](BlockArgument argument) {
     return bool(argumentAttributes[argument.getArgNumber()].get(train::kBatchedAttr));
   });
+}
+
+bool EntryBuilder::countsSamples(Value v) { return perSample().leads(v); }
+
+void EntryBuilder::markSamples() {
+  PerSample samples = perSample();
   for (EntryResult &result : results) {
     NamedAttrList attributes(result.attributes);
     if (samples.leads(result.value))

@@ -6,6 +6,7 @@
 #include "mlir/IR/Builders.h"
 
 namespace mpc::training {
+class PerSample;
 
 /// A value with the attributes that it will carry as an entry's result.
 struct EntryResult {
@@ -51,6 +52,9 @@ public:
   llvm::ArrayRef<std::string> assumptions() const { return choices; }
   /// Returns the leading dimension of the batched inputs; nullopt when no input is batched.
   std::optional<int64_t> batchSize();
+  /// Returns whether it is certain that the leading dimension of a value counts samples, each of which decides its own
+  /// part alone. It may be true also where this is false.
+  bool countsSamples(mlir::Value v);
 
   /// Appends a result. `name` may be empty.
   void addResult(mlir::Value v, llvm::StringRef role, llvm::StringRef name = "");
@@ -66,6 +70,7 @@ public:
   mlir::OpBuilder builder;
 
 private:
+  PerSample perSample();
   /// Marks each result whose leading dimension counts samples, and each result that does not depend on any sample.
   void markSamples();
   void prune();

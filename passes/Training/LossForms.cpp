@@ -107,18 +107,40 @@ static LogicalResult noTarget(Location loc, StringRef text, const LossForm &form
                            Twine("write ") + form.name + ":" + form.prediction + ":" + form.target);
 }
 
+/// Returns the network's outputs that may be its own loss: none where no output is certain to be one number for the
+/// whole batch, else every output of one number.
+static SmallVector<std::string> ownLosses(EntryBuilder &entry) {
+  SmallVector<std::string> names;
+  bool any = false;
+  for (const auto &[name, value] : entry.outputs()) {
+    if (!isScalarFloat(value))
+      continue;
+    // A tensor of one element may hold the number of the only sample of a batch of one.
+    int64_t rank = typeOf(value).getRank();
+    any |= rank == 0 || (rank == 1 && entry.batchSize() != 1);
+    if (entry.batchSize() != 1 || !entry.countsSamples(value))
+      names.push_back(name);
+  }
+  return any ? names : SmallVector<std::string>();
+}
+
+/// Reports that one of several outputs would have to be guessed.
+static LogicalResult severalLosses(Location loc, ArrayRef<std::string> names) {
+  std::string list = llvm::join(llvm::map_range(names, [](const std::string &name) { return "'" + name + "'"; }), ", ");
+  return emitErrorWithHint(
+      loc, "any of " + Twine(names.size()) + " outputs may be the loss, since each is one number: " + list,
+      "say which is trained: --loss=output:" + names[0] + "; to train several, give each an optimizer and its " +
+          "parameters: --step=first:loss=output:" + names[0] + ":params=REGEX --step=second:loss=output:" + names[1] +
+          ":params=REGEX; to train their sum, make it an output");
+}
+
 std::string training::lossOutput(EntryBuilder &entry, StringRef spec) {
   if (spec.consume_front("output:"))
     return spec.str();
-  // A tensor of shape [1] may hold one number for each sample of a batch of one.
-  auto isLoss = [&](Value v) {
-    return isScalarFloat(v) && (typeOf(v).getRank() == 0 || (typeOf(v).getRank() == 1 && entry.batchSize() != 1));
-  };
+  SmallVector<std::string> own;
   if (spec.empty())
-    for (const auto &[name, value] : entry.outputs())
-      if (isLoss(value))
-        return name;
-  return "";
+    own = ownLosses(entry);
+  return own.size() == 1 ? own[0] : "";
 }
 
 /// Returns the prediction for a loss that has an activation of its own: the operand of the network's own activation.
@@ -167,6 +189,8 @@ FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef text) {
     return ownLoss(entry, loc, own);
   }
   if (text.empty()) {
+    if (SmallVector<std::string> own = ownLosses(entry); own.size() > 1)
+      return severalLosses(entry.loc, own);
     FailureOr<InferredLoss> inferred = inferLoss(entry);
     if (failed(inferred))
       return failure();
@@ -213,6 +237,12 @@ LogicalResult training::checkLossNames(Location loc, StringRef text, ArrayRef<St
   for (const StatedOutput &output : outputs)
     if (output.isFloat)
       floats.push_back(&output);
+  SmallVector<std::string> numbers;
+  for (const StatedOutput *output : floats)
+    if (output->shape && output->shape->empty())
+      numbers.push_back(output->name);
+  if (numbers.size() > 1)
+    return severalLosses(loc, numbers);
   // Such an output may be the loss itself: no dimension is known to be more than 1.
   if (llvm::any_of(floats, [](const StatedOutput *output) {
         return !output->shape || llvm::none_of(*output->shape, [](int64_t d) { return d > 1; });

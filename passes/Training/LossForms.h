@@ -6,8 +6,8 @@
 namespace mpc::training {
 
 /// Builds the scalar fp32 loss that `spec` describes at the end of the entry, and adds inputs where needed. `spec` is
-/// `FORM:PREDICTION:TARGET[,OPTION=VALUE]...`, `output:NAME`, or "" for the first scalar float output, else an inferred
-/// loss. Fails with a diagnostic.
+/// `FORM:PREDICTION:TARGET[,OPTION=VALUE]...`, `output:NAME`, or "" for the only scalar float output, or without one an
+/// inferred loss. Fails with a diagnostic, also for "" where several outputs are scalar floats.
 mlir::FailureOr<mlir::Value> attachLoss(EntryBuilder &entry, llvm::StringRef spec);
 
 /// This is a network's output as far as its file states it.
@@ -20,8 +20,8 @@ struct StatedOutput {
 /// can be inferred, where the network itself could not be imported. Succeeds where the error is not certain.
 mlir::LogicalResult checkLossNames(mlir::Location loc, llvm::StringRef spec, llvm::ArrayRef<StatedOutput> outputs);
 
-/// Returns the name of the network's output that is the loss itself, for `output:NAME` and "", and returns "" for
-/// the other forms.
+/// Returns the name of the network's output that is the loss itself, for `output:NAME` and "". Returns "" for the other
+/// forms, and where "" does not decide it.
 std::string lossOutput(EntryBuilder &entry, llvm::StringRef spec);
 
 } // namespace mpc::training

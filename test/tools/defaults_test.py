@@ -113,13 +113,18 @@ def ends_in(op):
 
 
 def one_number():
-    """Checks that the network's own loss is found and named. One number for the only sample of a batch is no loss."""
+    """Checks that the network's own loss is found and named, and that one of several is not guessed. One number for the only sample of a batch is no loss."""
     with harness.folder() as folder:
         g = Graph()
         g.node("Gemm", [g.input("x", [8, 4]), g.weight("w", (1, 4))], "y", transB=1)
         g.node("ReduceMean", ["y"], "loss", keepdims=0)
         said = mpc_of(folder, g.output("loss", []))
         check("--loss=output:loss: the network's only number" in lines(said, "assumed"), said)
+        g.node("ReduceMax", ["y"], "other", keepdims=0)
+        g.output("other", []).save(f"{folder}/model.onnx")
+        said = mpc(folder, "compile", fails=True)
+        check("any of 2 outputs may be the loss, since each is one number: 'loss', 'other'" in said and "--loss=output:loss; " in said, said)
+        mpc(folder, "compile", "--loss=output:other")
         for rank in (1, 2):
             g = Graph()
             g.node("Gemm", [g.input("x", [1, 4]), g.weight("w", (1, 4))], "y2", transB=1)

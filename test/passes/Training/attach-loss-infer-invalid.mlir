@@ -147,3 +147,33 @@ func.func @forward(%x: tensor<4x1xf32> {train.name = "x", train.batched}) -> (te
   %y = graph.mul %x, %w : (tensor<4x1xf32>, tensor<1xf32>) -> tensor<4x1xf32>
   return %y : tensor<4x1xf32>
 }
+
+// -----
+
+// The losses of a GAN's two networks: to take one of them would train half of the model.
+train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
+// expected-error@+2 {{any of 2 outputs may be the loss, since each is one number: 'd_loss', 'g_loss'}}
+// expected-note@+1 {{hint: say which is trained: --loss=output:d_loss; to train several, give each an optimizer and its parameters: --step=first:loss=output:d_loss:params=REGEX --step=second:loss=output:g_loss:params=REGEX}}
+func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}) -> (tensor<4x3xf32> {train.name = "fake"}, tensor<f32> {train.name = "d_loss"}, tensor<1x1xf32> {train.name = "g_loss"}) {
+  %w = train.read @w : tensor<3xf32>
+  %y = graph.mul %x, %w : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+  %d = graph.reduce_mean %y {axes = array<i64: 0, 1>, keepdims = false} : (tensor<4x3xf32>) -> tensor<f32>
+  %s = graph.exp %y : tensor<4x3xf32>
+  %g = graph.reduce_mean %s {axes = array<i64: 0, 1>, keepdims = true} : (tensor<4x3xf32>) -> tensor<1x1xf32>
+  return %y, %d, %g : tensor<4x3xf32>, tensor<f32>, tensor<1x1xf32>
+}
+
+// -----
+
+// In a batch of one sample, an output that mixes more than the sample may be a loss as well.
+train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
+// expected-error@+2 {{any of 2 outputs may be the loss, since each is one number: 'd_loss', 'g_loss'}}
+// expected-note@+1 {{hint: say which is trained: --loss=output:d_loss; }}
+func.func @forward(%x: tensor<1x3xf32> {train.name = "x", train.batched}) -> (tensor<f32> {train.name = "d_loss"}, tensor<1xf32> {train.name = "g_loss"}) {
+  %w = train.read @w : tensor<3xf32>
+  %y = graph.mul %x, %w : (tensor<1x3xf32>, tensor<3xf32>) -> tensor<1x3xf32>
+  %d = graph.reduce_mean %y {axes = array<i64: 0, 1>, keepdims = false} : (tensor<1x3xf32>) -> tensor<f32>
+  %m = graph.reduce_mean %y {axes = array<i64: 0, 1>, keepdims = false} : (tensor<1x3xf32>) -> tensor<f32>
+  %g = graph.reshape %m : tensor<f32> to tensor<1xf32>
+  return %d, %g : tensor<f32>, tensor<1xf32>
+}
