@@ -182,11 +182,19 @@ TEST_F(Exporter, WhatHasNoPlaceIsRefused) {
   EXPECT_EQ(result.replaced, 1);
 }
 
-TEST_F(Exporter, NamesThatCannotBeToldApartAreRefused) {
+TEST_F(Exporter, NamesThatLookAlikeAreToldApart) {
   ModelBuilder m = sharedMean();
   m.floats("a\n", {1}, {0}).floats("a\\x0A", {1}, {0});
-  EXPECT_EQ(refusal(m, {byName("a\\x0A", {1}, {1})}),
-            "model.onnx: has several initializers that are shown as 'a\\x0A'");
+  onnx::ModelProto out = exported(m, {byName("a\\x0A", {1}, {1}), byName("a\\x5Cx0A", {1}, {2})});
+  EXPECT_EQ(values(initializer(out, "a\n")), (std::vector<float>{1}));
+  EXPECT_EQ(values(initializer(out, "a\\x0A")), (std::vector<float>{2}));
+}
+
+TEST_F(Exporter, NamesThatCannotBeToldApartAreRefused) {
+  ModelBuilder m = sharedMean();
+  m.floats("a\n", {1}, {0}).floats("a\n", {1}, {0});
+  EXPECT_EQ(refusal(m, {byName("a\\x0A", {1}, {1})}), "model.onnx: has several initializers called 'a\\x0A'");
+  m = sharedMean();
   // Two branches may make values of the same name.
   onnx::NodeProto &choice = m.node("If", {"x"}, {"chosen"});
   for (const char *branch : {"then_branch", "else_branch"}) {

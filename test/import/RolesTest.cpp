@@ -151,3 +151,24 @@ TEST(Roles, AwkwardNames) {
   EXPECT_NE(r.ir.find("{train.name = \"forward\"}"), std::string::npos) << r.ir;
   EXPECT_NE(r.ir.find("@\"bad\\\\xFF\\\\x0A\""), std::string::npos) << r.ir;
 }
+
+TEST(Roles, NamesThatLookAlikeAreOfDifferentVariables) {
+  // A checkpoint stores parameters under these names, and "__metadata__" is no name for a tensor there.
+  ModelBuilder m;
+  const std::vector<std::string> names = {"a\n", "a\\x0A", "a\\x5Cx0A", "a\\", "\\xff", "__metadata__"};
+  m.input("x", {int64_t(2), int64_t(3)});
+  std::string last = "x";
+  for (const std::string &name : names) {
+    m.weight(name, {3}).node("Add", {last, name}, {"sum/" + name});
+    last = "sum/" + name;
+  }
+  m.output(last);
+  Imported r = import(m);
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_EQ(count(r.ir, "train.variable"), names.size());
+  // MLIR prints a backslash twice.
+  for (const char *symbol : {R"(@"a\\x0A")", R"(@"a\\x5Cx0A")", R"(@"a\\x5Cx5Cx0A")", R"(@"a\\")", R"(@"\\xff")",
+                             "@__metadata___0 parameter"})
+    EXPECT_EQ(count(r.ir, std::string("train.variable ") + symbol), 1u) << symbol << "\n" << r.ir;
+  EXPECT_EQ(count(r.ir, "train.name = \"__metadata__\""), 1u) << r.ir;
+}

@@ -51,8 +51,7 @@ static std::string folderOf(StringRef path) {
 }
 
 namespace {
-/// Writes values into a model. The program's names are printable forms of the model's; two values with the
-/// same form cannot be distinguished. All functions throw ImportError.
+/// Writes values into a model. The program's names are printable forms of the model's. All functions throw ImportError.
 class Placer {
 public:
   Placer(MLIRContext &context, onnx::ModelProto &model, const std::string &path);
@@ -140,8 +139,7 @@ bool Placer::placeByName(const TrainedTensor &trained) {
   onnx::TensorProto *initializer = nullptr;
   if (at != initializers.end()) {
     if (at->second.size() > 1)
-      fail(path, "has several initializers that are shown as '" + trained.name + "'",
-           "give them names that can be told apart");
+      fail(path, "has several initializers called '" + trained.name + "'", "give each initializer a name of its own");
     initializer = at->second.front();
   } else if (const onnx::ValueInfoProto *input = inputs.lookup(trained.name)) {
     initializer = &addInitializer(input->name(), input->type().tensor_type().elem_type(), trained.shape);

@@ -211,7 +211,7 @@ void Model::inlineNode(onnx::NodeProto &&node, const std::map<std::string, int64
   // Formal names are replaced by the caller's; all others get a prefix that no other call has.
   std::map<std::string, std::string> names;
   const std::string unique =
-      prefix + printable(node.name()) + "#" + std::to_string(nodes.size()) + "." + std::to_string(depth) + "/";
+      prefix + node.name() + "#" + std::to_string(nodes.size()) + "." + std::to_string(depth) + "/";
   for (int i = 0; i < function.input_size(); ++i)
     names[function.input(i)] = i < node.input_size() ? node.input(i) : "";
   for (int i = 0; i < function.output_size(); ++i)

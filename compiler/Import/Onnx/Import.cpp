@@ -17,8 +17,9 @@ using namespace mpc::onnx_import;
 
 Import::Import(MLIRContext *context, const ImportOptions &options, ImportReport &report)
     : context(context), options(options), report(report), builder(context), stopGradient(options.stopGradient) {
-  // Later stages use these symbols.
-  symbols = {"forward", "main", "eval", "predict", "init", "rng.seed", "rng.step"};
+  // Later stages use these symbols. The last is no tensor's name in a safetensors file, and checkpoints name tensors by
+  // the symbols.
+  symbols = {"forward", "main", "eval", "predict", "init", "rng.seed", "rng.step", "__metadata__"};
 }
 
 void Import::problem(ImportProblem problem) {

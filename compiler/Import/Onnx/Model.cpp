@@ -21,13 +21,20 @@ void onnx_import::fail(std::string node, std::string why, std::string hint) {
   throw error;
 }
 
+/// Returns whether a text begins as printable() writes a byte: "\\x0A".
+static bool beginsEscaped(StringRef text) {
+  return text.size() >= 4 && text.starts_with("\\x") &&
+         text.substr(2, 2).find_first_not_of("0123456789ABCDEF") == StringRef::npos;
+}
+
 std::string onnx_import::printable(StringRef name) {
   std::string result;
   const auto *p = reinterpret_cast<const llvm::UTF8 *>(name.bytes_begin());
   const auto *end = reinterpret_cast<const llvm::UTF8 *>(name.bytes_end());
   while (p < end) {
     unsigned length = llvm::getNumBytesForUTF8(*p);
-    if (*p >= 0x20 && *p != 0x7f && p + length <= end && llvm::isLegalUTF8Sequence(p, p + length)) {
+    bool shown = *p >= 0x20 && *p != 0x7f && p + length <= end && llvm::isLegalUTF8Sequence(p, p + length);
+    if (shown && !beginsEscaped(name.drop_front(name.size() - size_t(end - p)))) {
       result.append(reinterpret_cast<const char *>(p), length);
       p += length;
     } else {

@@ -26,7 +26,9 @@ struct FollowsFailure {};
 /// Throws an ImportError about a tensor, a file or a node.
 [[noreturn]] void fail(std::string node, std::string why, std::string hint = "");
 
-/// A name in a form that can be printed: bytes that are not printable UTF-8 become \xNN.
+/// Returns a name in a form that can be printed: bytes that are not printable UTF-8 become \xNN. Different names have
+/// different forms, because programs and checkpoints know a parameter by this one: the backslash of a name that has
+/// "\xNN" itself becomes \x5C.
 std::string printable(llvm::StringRef name);
 
 /// The name of the file that an external tensor lies in; "" when the tensor names none.
