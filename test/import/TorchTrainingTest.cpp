@@ -71,7 +71,8 @@ TEST(TorchTraining, RemovedStopsComeBack) {
 
   // No parameter is behind the data.
   TorchModel data;
-  data.module("p_w", "PARAMETER", "w").weight("w", {4}).call("Mul", {"x", "w"}, "y", "mul", "%detach, %p_w");
+  data.module("p_w", "PARAMETER", "w").weight("w", {4});
+  data.call("Mul", {"x", "w"}, "y", "mul", "%detach, %p_w");
   data.output("y");
   r = data.run();
   ASSERT_TRUE(r.ok()) << r.diagnostics;
@@ -158,7 +159,7 @@ TEST(TorchTraining, ABufferWhoseNewValueIsGoneIsLost) {
   EXPECT_NE(r.diagnostics.find("the new value 'copy' of the buffer 'ema' is gone"), std::string::npos) << r.diagnostics;
   // The exporter's optimizer takes a buffer for a constant.
   TorchModel m = averaged("computed");
-  m.floats("val_9", {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}).folded("val_9", "['ema']").writes("add", "ema");
+  m.folded("val_9", "['ema']").writes("add", "ema").floats("val_9", {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   m.model.mutable_graph()->mutable_node(0)->set_input(0, "val_9");
   r = m.run();
   EXPECT_NE(r.diagnostics.find("the buffer 'ema', which forward updates, was computed into 'val_9'"), std::string::npos)

@@ -374,10 +374,10 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
     finishOutputs(proto, loc);
   } catch (ImportError &error) {
     unsupported.push_back(error.problem);
+  } catch (FollowsFailure &) {
   }
   for (ImportProblem &found : std::exchange(unsupported, {})) {
     if (found.node.empty())
-  } catch (FollowsFailure &) {
       found.node = location;
     found.op = op;
     found.opset = opset;
