@@ -553,6 +553,13 @@ void Import::bindOutputs() {
     function.setResultAttrs(unsigned(i), dictionary);
 }
 
+void Import::recordValues() {
+  for (const FlatNode &node : current->nodes)
+    for (const std::string &name : node.proto.output())
+      if (auto it = values.find(name); it != values.end() && it->second.value)
+        report.values.push_back({name, node.location, printable(node.proto.op_type()), it->second.value});
+}
+
 OwningOpRef<ModuleOp> Import::run(Model &model) {
   // MLIR's own diagnostics are collected as text for the problems.
   ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
@@ -596,6 +603,8 @@ OwningOpRef<ModuleOp> Import::run(Model &model) {
     problem({"--stop-gradient", "", 0, "", "'" + printable(options.stopGradient) + "' matches no value of a node",
              "the names are those of the nodes' outputs; a parameter is kept as it is with --freeze"});
   bindOutputs();
+  if (options.recordValues)
+    recordValues();
   for (const std::string &text : noteOrder) {
     auto [count, node] = noted[text];
     report.notes.push_back(text + ": " +

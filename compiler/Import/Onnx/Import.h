@@ -120,6 +120,7 @@ private:
   void finishOutputs(const onnx::NodeProto &, mlir::Location);
   bool stopsGradient(const std::string &value);
   void bindOutputs();
+  void recordValues();
   // StandIn.cpp
   void collectStatedTypes();
   /// The type that the file states for a value, with every dimension bound; null when the file does not state

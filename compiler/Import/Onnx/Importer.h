@@ -71,6 +71,8 @@ struct ImportOptions {
   /// has some, with stand-ins for unsupported values whose type the file states. The module does not compute
   /// what the model computes.
   bool keepGoing = false;
+  /// Fills ImportReport::values.
+  bool recordValues = false;
 };
 
 /// One reason why an import fails.
@@ -98,6 +100,12 @@ struct OutputStatement {
   std::optional<std::vector<int64_t>> shape; ///< -1 where a dimension is open
 };
 
+/// A value that a node of the model makes.
+struct ModelValue {
+  std::string name, node, op; // `op` is the ONNX op type
+  mlir::Value value;          // in @forward, as long as the module is as the import made it
+};
+
 /// Everything that `mpc check` prints.
 struct ImportReport {
   std::string producer;
@@ -111,6 +119,8 @@ struct ImportReport {
   std::vector<OutputStatement> outputs;   // these are known even where the import fails
   std::map<std::string, int64_t> opCount; // by op type
   std::vector<std::string> files;         // the files that were read: the model and its data files
+  /// With ImportOptions::recordValues: what nodes of the main graph make, in their order, except constants.
+  std::vector<ModelValue> values;
   bool ok() const { return problems.empty(); }
 };
 
