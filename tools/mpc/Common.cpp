@@ -1,5 +1,7 @@
 #include "tools/mpc/Common.h"
 #include "dialects/Support/Diagnostics.h"
+#include "runtime/core/Device.h"
+#include "runtime/core/Program.h"
 #include "runtime/runner/Checks.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Outputs.h"
@@ -115,6 +117,18 @@ void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::st
       ->capture_default_str();
 }
 
+void addModeOption(CLI::App &app, std::string &mode) {
+  app.add_option("--mode", mode,
+                 "Batch norms and dropouts in inference form. train: they train; as-exported: they stay; auto: they "
+                 "stay in a file that was exported for training, else they train")
+      ->check(CLI::IsMember({"auto", "train", "as-exported"}))
+      ->capture_default_str();
+}
+
+TrainingMode modeNamed(StringRef mode) {
+  return mode == "train" ? TrainingMode::Train : mode == "as-exported" ? TrainingMode::AsExported : TrainingMode::Auto;
+}
+
 bool parseDims(const std::vector<std::string> &dims, ImportOptions &options) {
   for (const std::string &item : dims) {
     auto [name, text] = StringRef(item).split('=');
@@ -126,6 +140,20 @@ bool parseDims(const std::vector<std::string> &dims, ImportOptions &options) {
     options.dims[name.str()] = value;
   }
   return true;
+}
+
+std::shared_ptr<const rt::Program> programInMemory(CompiledProgram &&program) {
+  std::string manifest = std::move(program.sections["manifest.json"]);
+  program.sections.erase("manifest.json");
+  return rt::Program::fromMemory(manifest, std::move(program.sections));
+}
+
+void addHostOptions(CLI::App &app, rt::DeviceOptions &options) {
+  app.add_option("--threads", options.threads, "Threads (default: all CPUs)")
+      ->check(rt::wholeNumber(0, 4096, "a number of threads from 0 to 4096"));
+  app.add_option("--library", options.library, "auto, onednn or generic")
+      ->check(CLI::IsMember({"auto", "onednn", "generic"}))
+      ->capture_default_str();
 }
 
 void addCommands(CLI::App &app, int &status) {

@@ -13,6 +13,11 @@ class App;
 class Validator;
 } // namespace CLI
 
+namespace mpc::rt {
+class Program;
+struct DeviceOptions;
+} // namespace mpc::rt
+
 namespace mpc::tool {
 
 struct TrainingFlags;
@@ -46,8 +51,17 @@ CLI::Validator positiveInteger();
 inline constexpr int64_t kOpenBatch = 32;
 /// Adds the options of the import that several subcommands take.
 void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::string> &dims);
+/// Adds --mode, which says what happens to batch norms and dropouts in inference form.
+void addModeOption(CLI::App &app, std::string &mode);
+/// The mode that a value of --mode names; CLI11 has checked it.
+TrainingMode modeNamed(llvm::StringRef mode);
 /// Parses `name=value` items of --dim into the options; prints an error and returns false on a bad one.
 bool parseDims(const std::vector<std::string> &dims, ImportOptions &options);
+
+/// Returns a compiled program that runs in this process. Throws rt::Error.
+std::shared_ptr<const rt::Program> programInMemory(CompiledProgram &&program);
+/// Adds --threads and --library, for commands that run a program in this process.
+void addHostOptions(CLI::App &app, rt::DeviceOptions &options);
 
 // One subcommand per file. Each adds itself to the app and sets `status` when it runs.
 void addCompileCommand(CLI::App &app, int &status);

@@ -85,9 +85,7 @@ bool resolve(CompileFlags &flags, TargetOptions &targets, int64_t &memoryLimit) 
     return false;
   }
   flags.import.openBatch = kOpenBatch;
-  flags.import.mode = flags.mode == "train"         ? TrainingMode::Train
-                      : flags.mode == "as-exported" ? TrainingMode::AsExported
-                                                    : TrainingMode::Auto;
+  flags.import.mode = modeNamed(flags.mode);
   if (flags.output.empty())
     flags.output = form.prefix + llvm::sys::path::stem(flags.model).str() + form.suffix;
   if (flags.bundle && !form.loads) {
@@ -254,12 +252,7 @@ void addCompileCommand(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("compile", "Compiles an ONNX network to a training program");
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_option("-o,--output", flags->output, "The program (default: the model's name)");
-  command
-      ->add_option("--target", flags->targets,
-                   "Where the program runs, several allowed: " + targetNames() +
-                       "; emulator adds the kernels of the named GPUs for the CPU")
-      ->delimiter(',')
-      ->capture_default_str();
+  addTargetOption(*command, flags->targets);
   command
       ->add_flag("--kernel-report{kernels}", flags->kernelReport,
                  "kernels (also without a value): print tables of the GPU kernels, with registers, shared memory and "
@@ -272,18 +265,11 @@ void addCompileCommand(CLI::App &app, int &status) {
                    "Measured schedules of products and convolutions, as a tuner wrote them (--emit=tuner); one file "
                    "for each GPU of --target")
       ->allow_extra_args(false);
-  command->add_option("--ptxas", flags->ptxas,
-                      "Path of the assembler that makes cubins of PTX, or none: PTX only (default: on the PATH, in "
-                      "$CUDA_HOME or /usr/local/cuda)");
+  addPtxasOption(*command, flags->ptxas);
   command->add_option("--cpu", flags->cpu, "CPUs that host code is made for; the program takes the best it can run")
       ->capture_default_str();
   command->add_option("--emit", flags->emit, describeForms())->check(CLI::IsMember(formNames()))->capture_default_str();
-  command
-      ->add_option("--mode", flags->mode,
-                   "Batch norms and dropouts in inference form. train: they train; as-exported: they stay; auto: they "
-                   "stay in a file that was exported for training, else they train")
-      ->check(CLI::IsMember({"auto", "train", "as-exported"}))
-      ->capture_default_str();
+  addModeOption(*command, flags->mode);
   command->add_option("--memory-limit", flags->memoryLimit, "Fail if the plan needs more (512MiB, 2GiB)");
   command->add_option("--dump-ir", flags->dumpIr, "Print the IR after a stage (or all) to stderr");
   command->add_flag("--bundle", flags->bundle, "Put the libraries that the program opens beside it");

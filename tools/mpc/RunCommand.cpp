@@ -1,7 +1,6 @@
 //===- RunCommand.cpp - mpc run: runs the forward pass in process -------------------------------------------===//
 #include "runtime/core/Session.h"
 #include "runtime/core/data/Npz.h"
-#include "runtime/runner/Checks.h"
 #include "runtime/support/Error.h"
 #include "tools/mpc/Common.h"
 #include "llvm/Support/Path.h"
@@ -14,9 +13,9 @@ namespace mpc::tool {
 namespace {
 
 struct RunFlags {
-  std::string model, data, out, library = "auto";
+  std::string model, data, out;
   std::vector<std::string> dims;
-  int threads = 0;
+  rt::SessionOptions session;
   ImportOptions import;
 };
 
@@ -65,13 +64,8 @@ int run(RunFlags &flags) {
   if (failed(program))
     return 1;
   auto execute = [&] {
-    std::string manifest = std::move(program->sections["manifest.json"]);
-    program->sections.erase("manifest.json");
-    rt::SessionOptions options;
-    options.threads = flags.threads;
-    options.library = flags.library;
-    options.note = [](const std::string &line) { llvm::errs() << line << '\n'; };
-    rt::Session running(rt::Program::fromMemory(manifest, std::move(program->sections)), options);
+    flags.session.note = [](const std::string &line) { llvm::errs() << line << '\n'; };
+    rt::Session running(programInMemory(std::move(*program)), flags.session);
     const rt::Entry &entry = running.entryOfKind("predict");
     for (const rt::Port &input : entry.inputs) {
       if (!data->contains(input.name))
@@ -102,11 +96,7 @@ void addRunCommand(CLI::App &app, int &status) {
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_option("--data", flags->data, "npz file: an array for each input")->required();
   command->add_option("--out", flags->out, "npz file for the outputs")->required();
-  command->add_option("--threads", flags->threads, "Threads (default: all CPUs)")
-      ->check(rt::wholeNumber(0, 4096, "a number of threads from 0 to 4096"));
-  command->add_option("--library", flags->library, "auto, onednn or generic")
-      ->check(CLI::IsMember({"auto", "onednn", "generic"}))
-      ->capture_default_str();
+  addHostOptions(*command, flags->session);
   addImportOptions(*command, flags->import, flags->dims);
   command->callback([flags, &status] { status = run(*flags); });
 }

@@ -5,12 +5,27 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <CLI/CLI.hpp>
 
 using namespace mlir;
 
 namespace mpc::tool {
 
 std::string targetNames() { return "host, " + gpuArchNames() + ", emulator"; }
+
+void addTargetOption(CLI::App &app, std::vector<std::string> &targets) {
+  app.add_option("--target", targets,
+                 "Where the program runs, several allowed: " + targetNames() +
+                     "; emulator adds the kernels of the named GPUs for the CPU")
+      ->delimiter(',')
+      ->capture_default_str();
+}
+
+void addPtxasOption(CLI::App &app, std::string &ptxas) {
+  app.add_option("--ptxas", ptxas,
+                 "Path of the assembler that makes cubins of PTX, or none: PTX only (default: on the PATH, in "
+                 "$CUDA_HOME or /usr/local/cuda)");
+}
 
 bool parseTargets(const std::vector<std::string> &names, const std::string &ptxas, TargetOptions &targets) {
   if (!ptxas.empty() && ptxas != "none" && !llvm::sys::fs::can_execute(ptxas)) {

@@ -3,10 +3,17 @@
 #define MPC_TOOLS_MPC_TARGETS_H
 #include "compiler/Pipeline/Pipeline.h"
 
+namespace CLI {
+class App;
+}
+
 namespace mpc::tool {
 
 /// Returns "host, sm_60, ..., emulator", for messages.
 std::string targetNames();
+/// Adds --target and --ptxas.
+void addTargetOption(CLI::App &app, std::vector<std::string> &targets);
+void addPtxasOption(CLI::App &app, std::string &ptxas);
 /// Parses "host", "sm_80", "emulator" in any order. `ptxas`: a path, "none", or empty to look for it. Returns false
 /// after a message.
 bool parseTargets(const std::vector<std::string> &names, const std::string &ptxas, TargetOptions &targets);

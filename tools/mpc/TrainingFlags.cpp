@@ -38,9 +38,10 @@ struct AddOption {
 };
 } // namespace
 
-void TrainingFlags::addTo(CLI::App &app) {
+void TrainingFlags::addTo(CLI::App &app, llvm::function_ref<bool(const TrainingFlag &)> wanted) {
   for (const TrainingFlag &flag : trainingFlags())
-    std::visit(AddOption{app, flag, request}, flag.member)->group(flag.group);
+    if (!wanted || wanted(flag))
+      std::visit(AddOption{app, flag, request}, flag.member)->group(flag.group);
 }
 
 bool TrainingFlags::resolve() {

@@ -14,8 +14,8 @@ struct TrainingFlags {
   TrainingRequest request;
   TrainingOptions options;
 
-  /// Adds an option for each row of trainingFlags().
-  void addTo(CLI::App &app);
+  /// Adds an option for each row of trainingFlags(), or for those that `wanted` accepts.
+  void addTo(CLI::App &app, llvm::function_ref<bool(const TrainingFlag &)> wanted = {});
   /// Sets `options`. Prints an error and returns false on a bad value.
   bool resolve();
   /// After resolve: returns, as options, the values that were chosen because the user gave none: "--precision=fp16:
