@@ -47,6 +47,8 @@ void printCommands(const CLI::App &app, const std::string &name) {
                  << command->get_description() << ".\n\n`" << name << ' ' << command->get_name() << positional
                  << " [OPTIONS]`\n";
     printOptions(*command);
+    if (!command->get_footer().empty())
+      llvm::outs() << command->get_footer() << "\n\n";
   }
 }
 

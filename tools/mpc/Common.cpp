@@ -160,6 +160,7 @@ void addCommands(CLI::App &app, int &status) {
   addCompileCommand(app, status);
   addCheckCommand(app, status);
   addExplainCommand(app, status);
+  addVerifyCommand(app, status);
   addRunCommand(app, status);
   addExportCommand(app, status);
   addOpsCommand(app, status);

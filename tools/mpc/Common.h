@@ -70,6 +70,7 @@ void addRunCommand(CLI::App &app, int &status);
 void addExplainCommand(CLI::App &app, int &status);
 void addExportCommand(CLI::App &app, int &status);
 void addOpsCommand(CLI::App &app, int &status);
+void addVerifyCommand(CLI::App &app, int &status);
 /// Adds all of them.
 void addCommands(CLI::App &app, int &status);
 

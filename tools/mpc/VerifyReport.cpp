@@ -1,0 +1,289 @@
+#include "tools/mpc/VerifyReport.h"
+#include "runtime/support/Error.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace mpc::tool {
+
+//===-- Bounds ------------------------------------------------------------------------------===//
+
+/// A larger bound hardly tells a right gradient from a wrong one.
+static constexpr double kSaysLittle = 0.5;
+
+// float32: a step sums some thousand numbers, whose rounding is 6e-8 each. fp16 and bf16: n independent roundings make
+// an error of sqrt(n) units. A score has gone through some 16 of them (a rounded operand and a result in each of some
+// eight layers), a gradient through four times as many; without PyTorch's own error, which shows how much a network
+// amplifies them, an amplification by 8 is allowed for. A gradient that is zero but for rounding (a bias before a
+// batch norm) has an error of a fraction of a unit of the others: a sixth, which for float32 is 1e-8.
+static constexpr double kHalf = 0x1p-11, kBfloat = 0x1p-8;
+static constexpr Tolerance kTolerances[] = {
+    {"fp32", nullptr, 0x1p-24, 1e-5, 1e-4, 1e-4, 1e-8},
+    {"fp16", "float16", kHalf, 4 * kHalf, 8 * kHalf, 64 * kHalf, kHalf / 6},
+    {"bf16", "bfloat16", kBfloat, 4 * kBfloat, 8 * kBfloat, 64 * kBfloat, kBfloat / 6},
+};
+
+const Tolerance &toleranceOf(StringRef precision) {
+  return *llvm::find_if(kTolerances, [&](const Tolerance &each) { return precision == each.precision; });
+}
+
+std::string describeTolerances() {
+  std::string text =
+      llvm::formatv("Errors are relative to PyTorch's numbers in float64: |difference| / |gradient|, with the "
+                    "Euclidean norm. The bound is the larger of a fixed one and {0:f0} times the error that PyTorch "
+                    "itself makes in the same type (of the module, and of torch.autocast), if the reference has it. "
+                    "Fixed bounds, loss and gradient:",
+                    kOfTorch)
+          .str();
+  for (const Tolerance &each : kTolerances)
+    text += llvm::formatv(" {0} {1} and {2};", each.precision, llvm::formatv("{0:e1}", each.loss).str(),
+                          llvm::formatv("{0:e1}", each.gradient).str())
+                .str();
+  text += " for fp16 and bf16 these are 4 and 8 roundings (2^-11 and 2^-8), and 64 for a gradient where the reference "
+          "does not have autocast's error. A gradient below 1e-4 of all gradients' norm (fp16, bf16: 2e-2) is measured "
+          "by that, since it may be zero but for rounding.";
+  return text;
+}
+
+//===-- Comparison --------------------------------------------------------------------------===//
+
+namespace {
+double normOf(ArrayRef<double> values) {
+  double sum = 0;
+  for (double v : values)
+    sum += v * v;
+  return std::sqrt(sum);
+}
+double distance(ArrayRef<double> a, ArrayRef<double> b) {
+  double sum = 0;
+  for (auto [x, y] : llvm::zip_equal(a, b))
+    sum += (x - y) * (x - y);
+  return std::sqrt(sum);
+}
+std::vector<double> doubles(const rt::Tensor &tensor) {
+  std::vector<double> values(size_t(tensor.elements()));
+  rt::convert(tensor.dtype, tensor.bytes.data(), MPC_F64, values.data(), values.size());
+  return values;
+}
+
+class Comparison {
+public:
+  Comparison(const StepNumbers &numbers, const Reference &reference, const ImportReport &imported,
+             const Tolerance &tolerance)
+      : numbers(numbers), reference(reference), imported(imported), tolerance(tolerance) {}
+
+  std::vector<VerifyRow> run() {
+    addLoss(VerifyRow::Kind::Loss, "loss", numbers.loss);
+    addGradients();
+    for (const std::string &name : reference.names("buffer"))
+      addBuffer(name);
+    if (numbers.secondLoss)
+      addLoss(VerifyRow::Kind::SecondLoss, "loss/2", *numbers.secondLoss);
+    return std::move(rows);
+  }
+
+private:
+  VerifyRow &add(VerifyRow::Kind kind, const std::string &name) {
+    rows.emplace_back().kind = kind;
+    rows.back().name = name;
+    return rows.back();
+  }
+  static void judge(VerifyRow &row, double error, double bound) {
+    row.error = error;
+    row.bound = bound;
+    row.ok = error <= bound; // not so for NaN
+    if (!std::isfinite(error))
+      row.note = "not finite here";
+  }
+  static void differ(VerifyRow &row, VerifyRow::Cause cause, const Twine &note) {
+    row.cause = cause;
+    row.note = note.str();
+  }
+
+  void addLoss(VerifyRow::Kind kind, const std::string &name, double loss);
+  void addGradients();
+  std::vector<std::string> namesInOrder() const;
+  void addMissing(VerifyRow &row, double norm);
+  void addBuffer(const std::string &name);
+
+  /// The same of one gradient, in absolute numbers.
+  struct Gradient {
+    VerifyRow row;
+    double norm = 0, difference = 0;
+    double own = 0;                 ///< of PyTorch in the module's precision
+    std::optional<double> autocast; ///< of torch.autocast
+  };
+  std::optional<Gradient> gradientOf(const std::string &name, double &norm);
+
+  const StepNumbers &numbers;
+  const Reference &reference;
+  const ImportReport &imported;
+  const Tolerance &tolerance;
+  std::vector<VerifyRow> rows;
+};
+} // namespace
+
+void Comparison::addLoss(VerifyRow::Kind kind, const std::string &name, double loss) {
+  const double truth = reference.number(name), scale = std::max(std::fabs(truth), 1e-30);
+  double torch = 0;
+  if (std::optional<double> own = reference.numberIfAny("own/" + name))
+    torch = std::fabs(*own - truth) / scale;
+  if (tolerance.numpy)
+    torch = std::max(torch, reference.numberIfAny(rt::concat("error/", tolerance.numpy, "/", name)).value_or(0));
+  VerifyRow &row = add(kind, name);
+  judge(row, std::fabs(loss - truth) / scale, std::max(tolerance.loss, kOfTorch * torch));
+  row.note = llvm::formatv("{0:e6} (PyTorch: {1:e6})", loss, truth).str();
+}
+
+void Comparison::addMissing(VerifyRow &row, double norm) {
+  auto tensor = llvm::find_if(imported.tensors, [&](const TensorVerdict &each) { return each.name == row.name; });
+  if (norm == 0) {
+    row.ok = true;
+    row.note = "no gradient on either side";
+  } else if (tensor == imported.tensors.end()) {
+    differ(row, VerifyRow::Cause::Absent, "the file has no tensor of this name");
+  } else if (tensor->role == "parameter") {
+    differ(row, VerifyRow::Cause::NotTrained, "the loss does not depend on it here");
+  } else {
+    differ(row, VerifyRow::Cause::NotTrained, "not trained here: " + tensor->why);
+  }
+}
+
+/// Returns the numbers of a gradient that both sides have; `norm` is set in any case.
+std::optional<Comparison::Gradient> Comparison::gradientOf(const std::string &name, double &norm) {
+  const std::string array = "grad/" + name;
+  const rt::Shape shape = reference.shapeOf(array);
+  const std::vector<double> truth = reference.values(array, shape);
+  norm = normOf(truth);
+  auto ours = numbers.gradients.find(name);
+  if (ours == numbers.gradients.end() || ours->second.shape != shape)
+    return std::nullopt;
+  Gradient gradient;
+  gradient.norm = norm;
+  gradient.difference = distance(doubles(ours->second), truth);
+  if (reference.has("own/" + array))
+    gradient.own = distance(reference.values("own/" + array, shape), truth);
+  if (tolerance.numpy)
+    if (std::optional<double> error = reference.numberIfAny(rt::concat("error/", tolerance.numpy, "/", name));
+        error && std::isfinite(*error))
+      gradient.autocast = *error * norm;
+  return gradient;
+}
+
+/// The names of the reference's gradients, in the order of the file.
+std::vector<std::string> Comparison::namesInOrder() const {
+  std::map<std::string, size_t> position;
+  for (auto [i, tensor] : llvm::enumerate(imported.tensors))
+    position.emplace(tensor.name, i);
+  std::vector<std::string> names = reference.names("grad");
+  llvm::stable_sort(names, [&](const std::string &a, const std::string &b) {
+    auto of = [&](const std::string &name) {
+      auto found = position.find(name);
+      return found == position.end() ? position.size() : found->second;
+    };
+    return of(a) < of(b);
+  });
+  return names;
+}
+
+void Comparison::addGradients() {
+  std::vector<std::pair<size_t, Gradient>> both; // with the rows' indices
+  double squares = 0;
+  for (const std::string &name : namesInOrder()) {
+    double norm = 0;
+    std::optional<Gradient> gradient = gradientOf(name, norm);
+    squares += norm * norm;
+    VerifyRow &row = add(VerifyRow::Kind::Gradient, name);
+    if (gradient)
+      both.emplace_back(rows.size() - 1, std::move(*gradient));
+    else if (auto ours = numbers.gradients.find(name); ours != numbers.gradients.end())
+      differ(row, VerifyRow::Cause::Shape,
+             "has the shape " + rt::toString(ours->second.shape) + " here and " +
+                 rt::toString(reference.shapeOf("grad/" + name)) + " in PyTorch");
+    else
+      addMissing(row, norm);
+  }
+  const double all = std::sqrt(squares);
+  for (auto &[index, gradient] : both) {
+    const double fixed = tolerance.numpy && !gradient.autocast ? tolerance.unknownGradient : tolerance.gradient;
+    const double norm = std::max({gradient.norm, all * tolerance.zero / tolerance.gradient, 1e-30});
+    const double torch = std::max(gradient.own, gradient.autocast.value_or(0)) / norm;
+    judge(rows[index], gradient.difference / norm, std::max(fixed, kOfTorch * torch));
+    if (!rows[index].ok && gradient.norm == 0)
+      rows[index].note = "no gradient in PyTorch";
+    rows[index].saysLittle = rows[index].ok && *rows[index].bound > kSaysLittle;
+    if (rows[index].saysLittle)
+      rows[index].note = "says little: PyTorch itself is that far from float64";
+  }
+  for (const auto &[name, tensor] : numbers.gradients) {
+    if (reference.has("grad/" + name))
+      continue;
+    VerifyRow &row = add(VerifyRow::Kind::Gradient, name);
+    row.ok = normOf(doubles(tensor)) == 0;
+    if (row.ok)
+      row.note = "no gradient on either side";
+    else
+      differ(row, VerifyRow::Cause::OnlyTrainedHere, "trained here, and not in PyTorch");
+  }
+}
+
+void Comparison::addBuffer(const std::string &name) {
+  VerifyRow &row = add(VerifyRow::Kind::Buffer, name);
+  const rt::Shape shape = reference.shapeOf("buffer/" + name);
+  const std::vector<double> truth = reference.values("buffer/" + name, shape);
+  auto ours = numbers.buffers.find(name);
+  if (ours == numbers.buffers.end())
+    return differ(row, VerifyRow::Cause::Absent, "not updated here: the file has no state of this name");
+  if (ours->second.shape != shape)
+    return differ(row, VerifyRow::Cause::Shape,
+                  "has the shape " + rt::toString(ours->second.shape) + " here and " + rt::toString(shape) +
+                      " in PyTorch");
+  judge(row, distance(doubles(ours->second), truth) / std::max(normOf(truth), 1e-30), tolerance.gradient);
+}
+
+std::vector<VerifyRow> compareStep(const StepNumbers &numbers, const Reference &reference, const ImportReport &imported,
+                                   const Tolerance &tolerance) {
+  return Comparison(numbers, reference, imported, tolerance).run();
+}
+
+//===-- Output ------------------------------------------------------------------------------===//
+
+static std::string shown(const VerifyRow &row) {
+  return (row.kind == VerifyRow::Kind::Buffer ? "buffer " : "") + row.name;
+}
+
+void printRows(ArrayRef<VerifyRow> rows) {
+  constexpr size_t kWidest = 60;
+  size_t width = 0;
+  for (const VerifyRow &row : rows)
+    width = std::max(width, std::min(shown(row).size(), kWidest));
+  auto number = [](std::optional<double> value) { return value ? llvm::formatv("{0:e1}", *value).str() : "-"; };
+  auto line = [&](const std::string &name, const std::string &error, const std::string &bound,
+                  const std::string &verdict) {
+    llvm::outs() << name << std::string(width - std::min(name.size(), width), ' ')
+                 << llvm::formatv("  {0,8}  {1,8}  {2}\n", error, bound, verdict);
+  };
+  line("", "error", "bound", "verdict");
+  for (const VerifyRow &row : rows)
+    line(shown(row), number(row.error), number(row.bound),
+         (row.ok ? "ok" : "DIFFERS") + (row.note.empty() ? "" : (row.ok ? "       " : "  ") + row.note));
+}
+
+nlohmann::json rowsAsJson(ArrayRef<VerifyRow> rows) {
+  using nlohmann::json;
+  static constexpr const char *kinds[] = {"loss", "gradient", "buffer", "second loss"};
+  auto number = [](std::optional<double> value) { return value && std::isfinite(*value) ? json(*value) : json(); };
+  json result = json::array();
+  for (const VerifyRow &row : rows)
+    result.push_back({{"kind", kinds[size_t(row.kind)]},
+                      {"name", row.name},
+                      {"error", number(row.error)},
+                      {"bound", number(row.bound)},
+                      {"ok", row.ok},
+                      {"note", row.note}});
+  return result;
+}
+
+} // namespace mpc::tool
