@@ -143,10 +143,11 @@ static Value emit(graph::ArgMaxOp op, unsigned, ArrayRef<Index> index, ElementEm
 }
 
 void mpc::attachReduceModels(MLIRContext *context) {
-  for (RegisteredOperationName name :
-       context->getRegisteredOperationsByDialect(graph::GraphDialect::getDialectNamespace()))
+  // MLIR 22's getRegisteredOperationsByDialect misses ops where dialects were loaded in certain orders.
+  for (RegisteredOperationName name : context->getRegisteredOperations())
     if (auto *indexed = name.getInterface<IndexingOpInterface>();
-        indexed && indexed->getLoopKind() == LoopKind::Reduction)
+        indexed && name.getDialectNamespace() == graph::GraphDialect::getDialectNamespace() &&
+        indexed->getLoopKind() == LoopKind::Reduction)
       name.attachInterface<ReductionModel>();
   MPC_ATTACH_ELEMENTAL(context, graph::ArgMaxOp);
 }
