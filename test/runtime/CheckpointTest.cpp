@@ -51,6 +51,17 @@ TEST(Safetensors, RoundTrip) {
             (bytes.size() - reader.data().size()) / 8 * 8); // the data is aligned
 }
 
+TEST(Safetensors, RefusesATensorWhoseNameIsTheMetadatas) {
+  TemporaryFolder folder;
+  Tensor a(MPC_F32, {3});
+  Error error =
+      errorOf([&] { writeSafetensors(folder / "t", {{"__metadata__", MPC_F32, {3}, [&] { return a; }}}, {}); });
+  EXPECT_NE(error.text().find("t: a safetensors file cannot hold a tensor called '__metadata__'\nhint: compile"),
+            std::string::npos)
+      << error.text();
+  EXPECT_FALSE(std::filesystem::exists(folder / "t"));
+}
+
 TEST(Safetensors, RefusesLyingHeaders) {
   TemporaryFolder folder;
   auto message = [&](const std::string &bytes) {
@@ -360,6 +371,17 @@ TEST(CheckpointFolder, KeepsTheNewestAndSkipsDamagedOnes) {
   EXPECT_EQ(other.variableScalar("main/skipped"), 10);
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes[0].find("step-00000011.safetensors"), std::string::npos);
+  // Where no checkpoint is sound, nothing is loaded, and all stay where they are.
+  std::string older = readFile(checkpoints.pathOf(10));
+  older.back() ^= 1;
+  writeFile(checkpoints.pathOf(10), older);
+  std::string text = errorOf([&] { checkpoints.resume(other, note); }).text();
+  EXPECT_EQ(text.find(concat("error: ", folder.path(), ": all its checkpoints are damaged: ", checkpoints.pathOf(11),
+                             ": main/skipped: its data lies behind the end of the file; the file is truncated; ",
+                             checkpoints.pathOf(10), ": its data has a wrong checksum\nhint: put a sound copy of one")),
+            0u)
+      << text;
+  EXPECT_EQ(readFile(checkpoints.pathOf(10)), older);
 }
 
 TEST(CheckpointFolder, RemovesOnlyWhatDeadProcessesLeft) {

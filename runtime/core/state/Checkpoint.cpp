@@ -31,7 +31,7 @@ static std::string tableHash(const std::vector<const Variable *> &variables) {
   uint64_t hash = hashOf("");
   for (const Variable *v : variables)
     hash = hashOf(concat(v->name, " ", nameOf(v->dtype), toString(v->shape), "\n"), hash);
-  return std::to_string(hash);
+  return concat(hash);
 }
 
 /// Returns for each optimizer the number of micro-batches of an update: "1,4".
@@ -51,20 +51,22 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
       network.push_back({v->name, v->origin});
     tensors.push_back({v->name, v->dtype, v->shape, [&session, v] { return session.variable(v->name); }});
   }
-  writeSafetensors(path, tensors,
-                   {{"format", kCheckpointFormat},
-                    {"producer", session.manifest().producer},
-                    {"model", session.manifest().model},
-                    {"variables", tableHash(variables)},
-                    {"network", networkText(network)},
-                    {"step", std::to_string(cursor.iteration)},
-                    {"epoch", std::to_string(cursor.epoch)},
-                    {"batch", std::to_string(cursor.batch)},
-                    {"samples", std::to_string(cursor.samples)},
-                    {"batch_size", std::to_string(session.manifest().batch)},
-                    {"accumulate", accumulateText(session.manifest())},
-                    {"seed", std::to_string(cursor.seed)},
-                    {"shuffle", cursor.shuffle ? "1" : "0"}});
+  std::map<std::string, std::string> metadata;
+  auto put = [&](const char *key, const Piece &value) { metadata[key] = value.text(); };
+  put("format", kCheckpointFormat);
+  put("producer", session.manifest().producer);
+  put("model", session.manifest().model);
+  put("variables", tableHash(variables));
+  put("network", networkText(network));
+  put("step", cursor.iteration);
+  put("epoch", cursor.epoch);
+  put("batch", cursor.batch);
+  put("samples", cursor.samples);
+  put("batch_size", session.manifest().batch);
+  put("accumulate", accumulateText(session.manifest()));
+  put("seed", cursor.seed);
+  put("shuffle", cursor.shuffle ? 1 : 0);
+  writeSafetensors(path, tensors, std::move(metadata));
 }
 
 /// Says why an array cannot be a variable's value, or returns "".
@@ -79,12 +81,11 @@ static void checkShape(const std::string &path, const Variable &v, const Array &
     fail(concat(path, ": ", v.userName()), why, "use a checkpoint of the same model");
 }
 
-template <class Int = int64_t>
-static Int number(const SafetensorsReader &reader, const char *key) {
+static uint64_t number(const SafetensorsReader &reader, const char *key, uint64_t most = INT64_MAX) {
   std::string text = reader.metadata(key);
-  Int value = 0;
+  uint64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < Int(0))
+  if (error != std::errc() || end != text.data() + text.size() || value > most)
     fail(reader.path(), concat("its metadata holds no valid '", key, "'"), "use another checkpoint");
   return value;
 }
@@ -115,8 +116,13 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
            "use a checkpoint of the same model and optimizer, or --init to load parameters only");
   if (reader.metadata("variables") != tableHash(variables))
     fail(path, "was written by a program with other variables", "use a checkpoint of the same program");
-  Cursor cursor{number(reader, "step"),    number(reader, "epoch"),          number(reader, "batch"),
-                number(reader, "samples"), number<uint64_t>(reader, "seed"), reader.metadata("shuffle") != "0"};
+  Cursor cursor;
+  cursor.iteration = int64_t(number(reader, "step"));
+  cursor.epoch = int64_t(number(reader, "epoch"));
+  cursor.batch = int64_t(number(reader, "batch"));
+  cursor.samples = int64_t(number(reader, "samples"));
+  cursor.seed = number(reader, "seed", UINT64_MAX);
+  cursor.shuffle = reader.metadata("shuffle") != "0";
   for (const Variable *v : variables)
     session.setVariable(v->name, reader.tensors().at(v->name).view());
   return cursor;
@@ -214,7 +220,7 @@ static void checkBatches(const Manifest &manifest, const SafetensorsReader &read
            concat("resume with a program compiled with that ", option,
                   ", or start anew from its parameters with --init"));
   };
-  check("batch_size", std::to_string(manifest.batch), "a batch of", "--batch");
+  check("batch_size", concat(manifest.batch), "a batch of", "--batch");
   check("accumulate", accumulateText(manifest), "an accumulation of", "--accumulate");
 }
 
@@ -297,6 +303,7 @@ void CheckpointFolder::save(const Session &session, const Cursor &cursor) {
 
 std::optional<Cursor> CheckpointFolder::resume(Session &session, const NoteSink &note) {
   std::vector<int64_t> all = iterations();
+  std::string damaged;
   for (size_t i = all.size(); i-- > 0;) {
     std::string path = pathOf(all[i]);
     std::optional<SafetensorsReader> reader;
@@ -306,12 +313,18 @@ std::optional<Cursor> CheckpointFolder::resume(Session &session, const NoteSink 
         })) {
       if (note)
         note(concat("skipping a damaged checkpoint: ", error->what()));
+      damaged += concat(damaged.empty() ? "" : "; ", error->what());
       continue;
     }
     Cursor cursor = loadFrom(session, *reader);
     checkBatches(session.manifest(), *reader);
     return cursor;
   }
+  // To start from the beginning would replace the checkpoints, which somebody may still have a copy of or repair.
+  if (!damaged.empty())
+    fail(folder_, "all its checkpoints are damaged: " + damaged,
+         "put a sound copy of one into the folder; to start from the beginning, give another --checkpoint-dir or move "
+         "these files away");
   return std::nullopt;
 }
 

@@ -53,8 +53,9 @@ public:
   /// processes of this host. `keep`: how many checkpoints to keep, 0 = all.
   CheckpointFolder(std::string folder, int64_t keep, const NoteSink &note = {});
   void save(const Session &session, const Cursor &cursor);
-  /// Loads the newest valid checkpoint; damaged ones are skipped with a note. Returns nothing when there is none.
-  /// Throws Error when the newest sound one belongs to another model, or to a program with other batches.
+  /// Loads the newest valid checkpoint; damaged ones are skipped with a note. Returns nothing when the folder has no
+  /// checkpoint. Throws Error when all of them are damaged, and when the newest sound one belongs to another model, or
+  /// to a program with other batches.
   std::optional<Cursor> resume(Session &session, const NoteSink &note);
   /// Returns the newest sound checkpoint whose parameters are all finite, except for those in `except`, which need not
   /// be; "" when there is none.

@@ -15,6 +15,7 @@ namespace {
 // Indexed by mpc_dtype.
 constexpr const char *kNames[] = {"",    "F16", "BF16", "F32", "F64", "I8",  "I16",
                                   "I32", "I64", "U8",   "U16", "U32", "U64", "BOOL"};
+constexpr char kMetadata[] = "__metadata__"; // the header's key that is no tensor
 constexpr char kAgain[] = "copy the file again or use another checkpoint";
 
 std::string crcText(uint32_t crc) {
@@ -35,7 +36,7 @@ std::string headerChecksum(const json &header, const std::map<std::string, std::
     }
   std::map<std::string, std::string> tensors;
   for (const auto &[name, entry] : header.items())
-    if (name != "__metadata__")
+    if (name != kMetadata)
       tensors[name] = entry.dump();
   for (const auto &[name, entry] : tensors) {
     add(name);
@@ -63,7 +64,7 @@ SafetensorsReader::SafetensorsReader(const std::string &path) : path_(path) {
   try {
     json header = json::parse(bytes.substr(8, headerBytes));
     for (const auto &[name, entry] : header.items()) {
-      if (name == "__metadata__") {
+      if (name == kMetadata) {
         metadata_ = entry.get<std::map<std::string, std::string>>();
         continue;
       }
@@ -119,8 +120,11 @@ void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> 
                       std::map<std::string, std::string> metadata) {
   uint32_t crc = 0;
   uint64_t offset = 0;
-  json header = {{"__metadata__", nullptr}}; // reserves the first place
+  json header = {{kMetadata, nullptr}}; // reserves the first place
   for (const TensorToWrite &tensor : tensors) {
+    if (tensor.name == kMetadata)
+      fail(path, "a safetensors file cannot hold a tensor called '__metadata__'",
+           "compile the model again, which gives the variable another name");
     Tensor value = tensor.read();
     crc = checksum(crc, value.bytes.data(), value.bytes.size());
     header[tensor.name] = {{"dtype", kNames[tensor.dtype]},
@@ -130,7 +134,7 @@ void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> 
   }
   metadata["data_crc32"] = crcText(crc);
   metadata["header_crc32"] = headerChecksum(header, metadata);
-  header["__metadata__"] = metadata;
+  header[kMetadata] = metadata;
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
   AtomicFile file(path);

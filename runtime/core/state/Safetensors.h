@@ -40,10 +40,10 @@ struct TensorToWrite {
   std::function<Tensor()> read;
 };
 
-/// Writes a file through AtomicFile. The metadata gets the crc32 of the data as "data_crc32", 8 hex digits, and a crc32
-/// of the header's content as "header_crc32", which does not depend on how the header is written: it covers every key
-/// and value except itself, each ended by a zero byte, first those of the metadata, then the tensors, whose values are
-/// JSON without spaces, all in the order of the keys.
+/// Writes a file through AtomicFile. Throws Error, also for a tensor called "__metadata__". The metadata gets the crc32
+/// of the data as "data_crc32", 8 hex digits, and a crc32 of the header's content as "header_crc32", which does not
+/// depend on how the header is written: it covers every key and value except itself, each ended by a zero byte, first
+/// those of the metadata, then the tensors, whose values are JSON without spaces, all in the order of the keys.
 void writeSafetensors(const std::string &path, const std::vector<TensorToWrite> &tensors,
                       std::map<std::string, std::string> metadata);
 
