@@ -4,7 +4,9 @@
 
 namespace mpc::rt {
 
-Transpose::Transpose(const Shape &logical, const std::vector<int64_t> &permutation) : elements_(elementsOf(logical)) {
+// Small, and made once for many elements, so it is built for size, unlike the rest of this file.
+[[gnu::cold]] Transpose::Transpose(const Shape &logical, const std::vector<int64_t> &permutation)
+    : elements_(elementsOf(logical)) {
   if (permutation.empty())
     return;
   std::vector<int64_t> strides(logical.size());

@@ -140,7 +140,8 @@ static void *openGomp() {
   return gomp;
 }
 
-Threads::Threads(int count, Backend backend) : count_(count > 0 ? count : availableCpus()) {
+// Made once, so it is built for size, unlike the rest of this file.
+[[gnu::cold]] Threads::Threads(int count, Backend backend) : count_(count > 0 ? count : availableCpus()) {
   if (count_ == 1)
     return;
   bool useGomp = backend == Backend::LibgompOrPool && !std::getenv("MPC_NO_LIBGOMP"); // tests of the fallback set it

@@ -17,7 +17,8 @@ static constexpr uint8_t kSizes[] = {0, 2, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 1};
 size_t sizeOf(mpc_dtype type) { return kSizes[type]; }
 std::string_view nameOf(mpc_dtype type) { return kNames[type]; }
 
-mpc_dtype dtypeOf(std::string_view name, std::string_view where) {
+// This file is built for speed. What is marked cold runs once or ends in an error, and is built for size.
+[[gnu::cold]] mpc_dtype dtypeOf(std::string_view name, std::string_view where) {
   for (int type = MPC_F16; type <= MPC_BOOL; ++type)
     if (kNames[type] == name)
       return mpc_dtype(type);
@@ -283,7 +284,7 @@ size_t firstMisfit(mpc_dtype from, const void *source, mpc_dtype to, size_t coun
   return count;
 }
 
-void checkExact(mpc_dtype from, const void *source, mpc_dtype to, size_t count, std::string_view what) {
+[[gnu::cold]] void checkExact(mpc_dtype from, const void *source, mpc_dtype to, size_t count, std::string_view what) {
   if (size_t i = firstMisfit(from, source, to, count); i < count)
     fail("",
          concat(what, ": element ", i, " holds ", loadDouble(from, source, i), ", which ", nameOf(to),
