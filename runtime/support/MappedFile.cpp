@@ -61,6 +61,8 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string &path) {
                                          : "device",
                 ", not a regular file"),
          S_ISDIR(info.st_mode) ? "name a file in it" : "write what it gives to a file, and name that");
+  result->modified_[0] = info.st_mtim.tv_sec;
+  result->modified_[1] = info.st_mtim.tv_nsec;
   if (info.st_size == 0)
     return result;
   void *data = mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_PRIVATE, file, 0);
@@ -84,8 +86,13 @@ MappedFile::~MappedFile() {
 void MappedFile::checkWhole() const {
   struct stat info;
   if (fstat(file_, &info) == 0 && size_t(info.st_size) < size_)
-    fail(path_, concat("became shorter while it was read: ", info.st_size, " bytes of ", size_),
-         "leave the file alone while the program runs; go on with --resume where there are checkpoints");
+    fail(path_, concat("became shorter while it was read: ", info.st_size, " bytes of ", size_), kLeaveAlone);
+}
+
+bool MappedFile::changed() const {
+  struct stat info;
+  return fstat(file_, &info) == 0 &&
+         (info.st_mtim.tv_sec != modified_[0] || info.st_mtim.tv_nsec != modified_[1] || size_t(info.st_size) < size_);
 }
 
 MappedFile::Visit::Visit(const void *address) {

@@ -21,6 +21,12 @@ public:
   /// Throws Error when the file has become shorter since it was opened. Its last page then reads as zeros after the new
   /// end, and accesses after that page fault (host/FaultReport.h).
   void checkWhole() const;
+  /// Returns whether the file was written to, or became shorter, since it was opened; its time of modification says it.
+  /// A program that writes through a mapping of its own may escape this.
+  bool changed() const;
+  /// The hint of errors about files that change.
+  static constexpr char kLeaveAlone[] =
+      "leave the file alone while the program runs; go on with --resume where there are checkpoints";
 
   /// Calls `visitor(file)` with the mapped file that holds the address, and returns whether there is one. The file
   /// stays mapped during the call. A signal handler may call it.
@@ -43,6 +49,7 @@ private:
   int file_;
   void *data_ = nullptr;
   size_t size_ = 0;
+  int64_t modified_[2] = {}; // seconds and nanoseconds of the last modification when the file was opened
   std::atomic<const MappedFile *> next_ = nullptr; // links all files that are mapped
   friend struct MappedFiles;
 };

@@ -2,6 +2,7 @@
 
 #include "LogisticProgram.h"
 #include "runtime/core/data/Batches.h"
+#include "runtime/core/data/Finite.h"
 #include "runtime/core/data/Idx.h"
 #include "runtime/core/data/Npy.h"
 #include "runtime/core/data/Npz.h"
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -235,6 +237,25 @@ TEST(DType, FirstMisfit) {
   EXPECT_EQ(misfit(MPC_F64, raw<double>({65504, INFINITY, NAN, 65520}), MPC_F16), 3);
 }
 
+TEST(Finite, FindsEveryInfinityAndNaN) {
+  for (mpc_dtype type : {MPC_F16, MPC_BF16, MPC_F32})
+    for (size_t count = 0; count < 40; ++count) {
+      std::vector<std::byte> bytes(1 + count * sizeOf(type));
+      std::byte *floats = bytes.data() + 1; // not aligned
+      for (size_t i = 0; i < count; ++i)
+        storeDouble(type, floats, i, i % 2 ? -65504 : 65280);
+      EXPECT_TRUE(surelyFinite(type, floats, count)) << nameOf(type) << " " << count;
+      for (size_t i = 0; i < count; ++i)
+        for (double bad : {double(INFINITY), -double(INFINITY), double(NAN)}) {
+          std::vector<std::byte> kept = bytes;
+          storeDouble(type, floats, i, bad);
+          EXPECT_FALSE(surelyFinite(type, floats, count)) << nameOf(type) << " " << i << " of " << count;
+          bytes = kept;
+          floats = bytes.data() + 1;
+        }
+    }
+}
+
 TEST(Dataset, BadValuesNameTheSample) {
   TemporaryFolder folder;
   auto load = [&](Port p, mpc_dtype type, Shape shape, const std::string &bytes) {
@@ -457,6 +478,62 @@ TEST(Batches, AFileThatWasCutIsTheSameErrorForAnyNumberOfReaders) {
                                file.size())),
               0u);
   }
+}
+
+namespace {
+/// Writes bytes into a file in place. With `quietly`, its time of modification stays, as for writes through a mapping.
+void overwrite(const std::string &path, size_t at, const std::string &bytes, bool quietly) {
+  const auto time = std::filesystem::last_write_time(path);
+  std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(std::streamoff(at)) << bytes;
+  std::filesystem::last_write_time(path, quietly ? time : time + std::chrono::seconds(1));
+}
+} // namespace
+
+TEST(Batches, WhatChangesInAFileIsCheckedAgain) {
+  TemporaryFolder folder;
+  const std::string path = folder / "x.npy";
+  // Reads three batches of 4 samples; after the first, the bytes of an element change, and so does the file's time of
+  // modification unless `quietly`.
+  auto message = [&](Port p, mpc_dtype type, const std::string &bytes, size_t element, const std::string &changed,
+                     bool quietly) {
+    const std::string header = npyHeader(type, {12});
+    writeFile(path, header + bytes);
+    Entry entry;
+    entry.inputs = {std::move(p)};
+    DataOptions options;
+    options.files = {path};
+    Dataset data(options, {&entry.inputs[0]}, 4);
+    overwrite(path, header.size() + element * sizeOf(type), changed, quietly);
+    Batches batches(data, {&entry}, {});
+    std::string text;
+    for (int i = 0; i < 3 && text.empty(); ++i)
+      if (std::optional<Error> error = attempt([&] { batches.next(); }))
+        text = error->text();
+    return text;
+  };
+  Port label = port("x", MPC_I64, {4});
+  label.ranges = {{"label", 0, 10, -100}};
+  const std::string labels(12, '\3'), floats(48, '\0');
+  EXPECT_EQ(message(label, MPC_U8, labels, 9, "\x0a", true),
+            concat("error: ", path,
+                   ": x: sample 9 has label 10, not in [0, 10) or -100\nhint: repair the data, or "
+                   "compile a model that takes this value\n"));
+  EXPECT_NE(message(label, MPC_U8, labels, 9, "\x0a", false).find("sample 9 has label 10"), std::string::npos);
+  EXPECT_NE(message(label, MPC_F32, floats, 5, raw<float>({2.5}), true).find("sample 5 holds 2.5, but input 'x' takes"),
+            std::string::npos);
+  EXPECT_NE(message(port("x", MPC_I8, {4}), MPC_I32, floats, 11, raw<int32_t>({128}), true).find("sample 11 holds 128"),
+            std::string::npos);
+  EXPECT_NE(message(port("x", MPC_F32, {4}), MPC_F32, floats, 6, raw<float>({NAN}), true).find("sample 6 holds NaN"),
+            std::string::npos);
+  EXPECT_NE(message(port("x", MPC_F16, {4}), MPC_F32, floats, 7, raw<float>({70000}), true)
+                .find("sample 7 holds 70000, which f16"),
+            std::string::npos);
+  // A valid value is found by the time of modification alone.
+  EXPECT_EQ(message(label, MPC_U8, labels, 9, "\x04", false),
+            concat("error: ", path,
+                   ": x: changed while it was read\nhint: leave the file alone while the program runs; go "
+                   "on with --resume where there are checkpoints\n"));
+  EXPECT_EQ(message(label, MPC_U8, labels, 9, "\x04", true), "");
 }
 
 TEST(Batches, WhatThePreparingThreadThrowsReachesTheConsumer) {

@@ -164,6 +164,10 @@ TEST(MappedFile, IsFoundByItsAddressesAndNoticesWhenItIsCut) {
             std::string::npos);
   std::filesystem::resize_file(folder / "8", 6000);
   files[8]->checkWhole();
+  EXPECT_FALSE(files[9]->changed());
+  std::filesystem::last_write_time(folder / "9",
+                                   std::filesystem::last_write_time(folder / "9") + std::chrono::hours(1));
+  EXPECT_TRUE(files[9]->changed());
 }
 
 TEST(Batches, OfAFileThatWasCutAreNotHandedOut) {

@@ -12,7 +12,6 @@
 
 namespace mpc::rt {
 
-static constexpr size_t kBlock = 1024; // values that are checked at a time
 /// The most readers unless the user wants more: each copies some GB/s, and together more than a link to a GPU carries.
 static constexpr int kMostReaders = 8;
 
@@ -66,6 +65,7 @@ Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &in
   bind(options, inputs);
   for (const Port *port : inputs) {
     Source &source = sources_.at(port->name);
+    source.inFile = MappedFile::visit(source.array.data, [](const MappedFile &) {});
     checkArray(source.array.dtype, source.array.shape, source.where,
                *port); // a second check, because the first may have been for another port of this name
     if (!port->batched)
@@ -102,6 +102,19 @@ void Dataset::countSamples() {
 void Dataset::checkWhole() const {
   for (const auto &[name, source] : sources_)
     MappedFile::visit(source.array.data, [](const MappedFile &file) { file.checkWhole(); });
+}
+
+void Dataset::checkUnchanged(const std::vector<const Port *> &inputs) const {
+  for (const Port *port : inputs) {
+    bool changed = false;
+    const Source &from = source(*port);
+    MappedFile::visit(from.array.data, [&](const MappedFile &file) { changed = file.changed(); });
+    if (!changed)
+      continue;
+    checkWhole();
+    checkValues(from, *port);
+    fail(from.where, "changed while it was read", MappedFile::kLeaveAlone);
+  }
 }
 
 void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &inputs) {
@@ -267,15 +280,15 @@ void Dataset::checkArray(mpc_dtype dtype, const Shape &have, const std::string &
 }
 
 void Dataset::checkValues(const Source &source, const Port &port) const {
-  bool mapped = source.maps.size() > 1 || !source.maps[0].identity();
-  if (mapped && !isFloat(port.dtype))
+  if (source.mapped() && !isFloat(port.dtype))
     fail(source.where, concat("input '", port.name, "' is of type ", nameOf(port.dtype), " and cannot be scaled"),
          "scale float inputs only");
   const size_t first = port.batched ? 1 : 0, channels = source.maps.size();
   if (channels > 1 && (port.shape.size() <= first || port.shape[first] != int64_t(channels)))
     fail("--normalize", concat(channels, " channels for input '", port.name, "' of shape ", toString(port.shape)),
          "give one mean for all, or one for each channel of the input");
-  isFloat(port.dtype) ? checkFloats(source, port, mapped) : checkIntegers(source, port);
+  const auto count = size_t(source.array.elements());
+  isFloat(port.dtype) ? checkFloats(source, port, 0, count) : checkIntegers(source, port, source.array.data, 0, count);
 }
 
 void Dataset::complain(const Source &source, size_t at, const std::string &what, const std::string &hint) {
@@ -303,29 +316,35 @@ static bool neverOverflows(mpc_dtype from, const std::vector<Affine> &maps, mpc_
                      [&](const Affine &map) { return firstMisfit(MPC_I64, ends, to, 2, map) == 2; });
 }
 
+bool Dataset::mayMisfit(const Source &source, const Port &port) {
+  if (isFloat(port.dtype))
+    return !neverOverflows(source.array.dtype, source.maps, port.dtype);
+  return source.array.dtype != port.dtype || !port.ranges.empty();
+}
+
 /// Checks every value as `fill` will convert it.
-void Dataset::checkFloats(const Source &source, const Port &port, bool mapped) const {
+void Dataset::checkFloats(const Source &source, const Port &port, size_t first, size_t count) const {
   const Array &array = source.array;
-  if (neverOverflows(array.dtype, source.maps, port.dtype))
+  if (!mayMisfit(source, port))
     return;
+  const bool mapped = source.mapped();
   double wide[kBlock];
   // The parts that use one map lie one after the other, sample after sample.
   size_t part = size_t(source.unit()) / source.maps.size();
-  size_t count = size_t(array.elements()), elementBytes = sizeOf(array.dtype);
-  for (size_t done = 0, n; done < count; done += n) {
-    n = std::min({kBlock, count - done, part - done % part});
-    const std::byte *from = array.data + done * elementBytes;
-    const Affine &map = source.maps[done / part % source.maps.size()];
+  for (size_t at = first, end = first + count, n; at < end; at += n) {
+    n = std::min({kBlock, end - at, part - at % part});
+    const std::byte *from = array.data + at * sizeOf(array.dtype);
+    const Affine &map = source.maps[at / part % source.maps.size()];
     if (isFloat(array.dtype)) {
       convert(array.dtype, from, MPC_F64, wide, n);
       for (size_t i = 0; i < n; ++i)
-        checkFinite(source, done + i, wide[i]);
+        checkFinite(source, at + i, wide[i]);
     }
     size_t bad = firstMisfit(array.dtype, from, port.dtype, n, map);
     if (bad == n)
       continue;
     double value = loadDouble(array.dtype, from, bad);
-    complain(source, done + bad,
+    complain(source, at + bad,
              concat("holds ", value,
                     mapped ? concat(", by --scale and --normalize ", value * map.scale + map.shift) : "", ", which ",
                     nameOf(port.dtype), " cannot represent"),
@@ -333,17 +352,17 @@ void Dataset::checkFloats(const Source &source, const Port &port, bool mapped) c
   }
 }
 
-void Dataset::checkIntegers(const Source &source, const Port &port) const {
-  const Array &array = source.array;
-  size_t count = size_t(array.elements()), bad = firstMisfit(array.dtype, array.data, port.dtype, count);
-  if (bad < count) {
-    double value = loadDouble(array.dtype, array.data, bad);
-    checkFinite(source, bad, value);
+void Dataset::checkIntegers(const Source &source, const Port &port, const std::byte *values, size_t first,
+                            size_t count) const {
+  const mpc_dtype type = source.array.dtype;
+  if (size_t bad = firstMisfit(type, values, port.dtype, count); bad < count) {
+    double value = loadDouble(type, values, bad);
+    checkFinite(source, first + bad, value);
     if (value != std::floor(value))
-      complain(source, bad, concat("holds ", value, ", but input '", port.name, "' takes integers"),
+      complain(source, first + bad, concat("holds ", value, ", but input '", port.name, "' takes integers"),
                port.labelsOf ? concat("save classes as integers; for float targets compile with ", floatLosses(port))
                              : "save the array as integers");
-    complain(source, bad, concat("holds ", value, ", which ", nameOf(port.dtype), " cannot represent"),
+    complain(source, first + bad, concat("holds ", value, ", which ", nameOf(port.dtype), " cannot represent"),
              "repair or remove the sample");
   }
   if (port.ranges.empty())
@@ -351,11 +370,14 @@ void Dataset::checkIntegers(const Source &source, const Port &port) const {
   int64_t exact[kBlock];
   for (size_t done = 0; done < count; done += kBlock) {
     size_t n = std::min(kBlock, count - done);
-    convert(array.dtype, array.data + done * sizeOf(array.dtype), MPC_I64, exact, n);
-    for (size_t i = 0; i < n; ++i)
-      if (std::string refused = port.refusal(exact[i], int64_t(done + i)); !refused.empty())
-        complain(source, done + i, concat("has ", refused),
+    convert(type, values + done * sizeOf(type), MPC_I64, exact, n);
+    for (size_t i = 0; i < n; ++i) {
+      if (std::all_of(port.ranges.begin(), port.ranges.end(), [&](const Range &r) { return r.holds(exact[i]); }))
+        continue; // nearly always, and then no text is made
+      if (std::string refused = port.refusal(exact[i], int64_t(first + done + i)); !refused.empty())
+        complain(source, first + done + i, concat("has ", refused),
                  "repair the data, or compile a model that takes this value");
+    }
   }
 }
 

@@ -48,11 +48,16 @@ public:
   int readers() const { return readers_; }
 
   /// Writes an input for the given samples (exactly one batch of indices) into `stored`, converted to the
-  /// port's type and stored order. `readers` share the samples. `scratch` is reused between calls.
+  /// port's type and stored order. `readers` share the samples. `scratch` is reused between calls. Throws Error, as the
+  /// constructor does, for values that lie in a file and were changed there since to what the port cannot take.
   void fill(const Port &port, std::span<const uint32_t> samples, void *stored, std::vector<std::byte> &scratch,
             Threads &readers) const;
   /// Throws Error when a file has become shorter, because the data read from it may then be zeros.
   void checkWhole() const;
+  /// Throws Error when a file of the inputs has become shorter or was written to since it was opened. What was read
+  /// from it may then be other data than those that the constructor checked. The Error names a value that an input
+  /// cannot take, if there is one.
+  void checkUnchanged(const std::vector<const Port *> &inputs) const;
 
 private:
   struct Source {
@@ -61,6 +66,9 @@ private:
     std::vector<Affine> maps = {};                 // one, or one per channel
     int64_t rowsPerSample = 0, sampleElements = 0; // for a batched input
     bool batched = false;
+    bool inFile = false; // true if the elements lie in a file's pages, where another program can change them
+    /// Returns whether the maps change any value.
+    bool mapped() const { return maps.size() > 1 || !maps[0].identity(); }
     /// Returns the number of elements that the maps divide into channels: those of a sample, or all elements.
     int64_t unit() const { return batched ? sampleElements : array.elements(); }
     /// Writes a unit (the sample of that index, or the whole array) in logical order, mapped and converted to a type.
@@ -74,11 +82,17 @@ private:
   void countSamples();
   /// Throws Error, located at file, array, sample and element, for values that the port cannot take.
   void checkValues(const Source &source, const Port &port) const;
-  void checkFloats(const Source &source, const Port &port, bool mapped) const;
-  void checkIntegers(const Source &source, const Port &port) const;
+  /// Both check `count` elements from `first` on. `values` are those elements.
+  void checkFloats(const Source &source, const Port &port, size_t first, size_t count) const;
+  void checkIntegers(const Source &source, const Port &port, const std::byte *values, size_t first, size_t count) const;
+  /// Returns false if the port can take every value that the array's type has.
+  static bool mayMisfit(const Source &source, const Port &port);
+  /// Does what Source::convertUnit does, and throws Error unless the port can take all values that it has written.
+  void convertChecked(const Source &source, const Port &port, size_t index, std::byte *target) const;
   static void checkFinite(const Source &source, size_t at, double value);
   [[noreturn]] static void complain(const Source &source, size_t at, const std::string &what, const std::string &hint);
   const Source &source(const Port &port) const { return sources_.at(port.name); }
+  static constexpr size_t kBlock = 1024; // values that are checked at a time
 
   std::map<std::string, Source> sources_;
   int64_t batch_, samples_ = -1;

@@ -1,9 +1,11 @@
 // Converts the samples of a batch into the order in which an input is stored, with several threads.
 #include "runtime/core/data/Dataset.h"
+#include "runtime/core/data/Finite.h"
 #include "runtime/host/Threads.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <optional>
 
@@ -48,17 +50,40 @@ void Dataset::Source::convertUnit(size_t index, mpc_dtype type, std::byte *targe
             target + c * part * sizeOf(type), part, maps[c]);
 }
 
+void Dataset::convertChecked(const Source &source, const Port &port, size_t index, std::byte *target) const {
+  const auto unit = size_t(source.unit());
+  if (isFloat(port.dtype)) {
+    source.convertUnit(index, port.dtype, target);
+    if (!surelyFinite(port.dtype, target, unit))
+      checkFloats(source, port, index * unit, unit);
+    return;
+  }
+  // What is checked is a copy, because the file may change between the check and the conversion.
+  const mpc_dtype type = source.array.dtype;
+  std::byte copy[kBlock * sizeof(int64_t)];
+  for (size_t done = 0, n; done < unit; done += n) {
+    n = std::min(kBlock, unit - done);
+    std::memcpy(copy, source.array.data + (index * unit + done) * sizeOf(type), n * sizeOf(type));
+    checkIntegers(source, port, copy, index * unit + done, n);
+    convert(type, copy, port.dtype, target + done * sizeOf(port.dtype), n);
+  }
+}
+
 void Dataset::fill(const Port &port, std::span<const uint32_t> samples, void *stored, std::vector<std::byte> &scratch,
                    Threads &readers) const {
   const Source &from = source(port);
   const Transpose order(port.shape, port.permutation);
   const size_t elementBytes = sizeOf(port.dtype);
+  const bool check = from.inFile && mayMisfit(from, port);
+  auto convertUnit = [&](size_t index, std::byte *to) {
+    check ? convertChecked(from, port, index, to) : from.convertUnit(index, port.dtype, to);
+  };
   auto *target = static_cast<std::byte *>(stored);
   if (!order.identity())
     scratch.resize(size_t(elementsOf(port.shape)) * elementBytes);
   std::byte *logical = order.identity() ? target : scratch.data();
   if (!from.batched) {
-    from.convertUnit(0, port.dtype, logical);
+    convertUnit(0, logical);
   } else {
     const size_t sampleBytes = size_t(from.sampleElements) * elementBytes;
     // Samples that also lie one after the other in the stored order are reordered one by one, while the CPU's cache
@@ -73,7 +98,7 @@ void Dataset::fill(const Port &port, std::span<const uint32_t> samples, void *st
     forSlices(readers, samples.size(), grain, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
         std::byte *converted = logical + (ofSample ? begin : i) * sampleBytes;
-        from.convertUnit(samples[i], port.dtype, converted);
+        convertUnit(samples[i], converted);
         if (ofSample)
           ofSample->toStored(converted, target + i * sampleBytes, elementBytes);
       }
