@@ -1,5 +1,7 @@
 #include "runtime/core/Progress.h"
 
+#include "runtime/support/Error.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <sys/ioctl.h>
@@ -49,7 +51,7 @@ void Progress::update(int64_t done, const std::string &status) {
   winsize window = {};
   int columns = ioctl(1, TIOCGWINSZ, &window) == 0 && window.ws_col > 20 ? window.ws_col : 80;
   double rate = seconds() > 0 ? double(done - first_) / seconds() : 0;
-  std::string tail = " " + std::to_string(done) + "/" + std::to_string(total_) + " " + status;
+  std::string tail = concat(" ", done, "/", total_, " ", status);
   if (rate > 0)
     tail += " ETA " + clockText(double(total_ - done) / rate);
   int width = std::clamp(columns - int(title_.size() + tail.size()) - 4, 0, 30);

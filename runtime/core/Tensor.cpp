@@ -1,5 +1,7 @@
 #include "runtime/core/Tensor.h"
 
+#include "runtime/support/Error.h"
+
 #include <algorithm>
 
 namespace mpc::rt {
@@ -39,7 +41,7 @@ bool sameLayout(std::span<const int64_t> a, std::span<const int64_t> b) {
 std::string toString(std::span<const int64_t> shape) {
   std::string out = "[";
   for (size_t i = 0; i < shape.size(); ++i)
-    out += (i ? "," : "") + std::to_string(shape[i]);
+    out += concat(i ? "," : "", shape[i]);
   return out + "]";
 }
 
