@@ -18,8 +18,11 @@ What it does, and why:
 - The new value of a buffer that forward updates stays in the file, and the graph's signature names it.
 - The requires_grad of a parameter, which no exporter writes, becomes the metadata `mpc.requires_grad` of its value. The file's metadata `mpc.training_form` says that norms in
   inference form are intended.
+- The dropout of attention, which the exporter writes as switched off, trains.
 - At the end, the file is checked: every parameter that requires a gradient and is used is there, under its name, with its shape and values; each name has one meaning; ONNX
   allows the file.
+
+With --reference it stores what PyTorch computes for one step on the example inputs, and `mpc verify` compares a compiled program with it.
 
 It needs torch >= 2.9 and onnxscript, and nothing of mpc.
 """
@@ -31,18 +34,22 @@ import inspect
 import os
 import pickle
 import re
+import shutil
+import subprocess
 import sys
 
 import onnx
 import torch
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from mpc_torch import finish, naming  # noqa: E402
+from mpc_torch import dropouts, finish, naming  # noqa: E402
 from mpc_torch.capture import capture  # noqa: E402
 from mpc_torch.errors import ExportError  # noqa: E402
+from mpc_torch.reference import reference as step_of_pytorch  # noqa: E402
+from mpc_torch.reference import save  # noqa: E402
 
 
-def export(module, inputs, path, *, outputs=None, dynamic=None, batch="batch", opset=None, accept_functions=False):
+def export(module, inputs, path, *, outputs=None, dynamic=None, batch="batch", opset=None, accept_functions=False, reference=None, loss=None, labels=None):
     """Writes `module` to `path` in its training form, and returns notes on what a reader of the file should know.
 
     inputs: examples, as a dict by the names of forward's arguments; labels too if forward takes them. The first dimension must be 2 or more.
@@ -50,19 +57,26 @@ def export(module, inputs, path, *, outputs=None, dynamic=None, batch="batch", o
     dynamic: names of further free dimensions, such as {"input_ids": {1: "tokens"}}.
     batch: name of the free first dimension of all inputs; None fixes it.
     accept_functions: export a module that applies autograd.Functions; mpc differentiates their forward.
+    reference: a file (.npz) for PyTorch's loss and gradients of one step on these inputs, which `mpc verify` compares with its own (mpc_torch/reference.py has the format).
+    loss: the loss of that step, written as for `mpc compile --loss` (docs/losses.md); None takes what mpc would take.
+    labels: its labels, such as {"labels": tensor}, where they are no input of forward; None draws them.
     Raises ExportError, and then writes no file.
     """
     captured = capture(module, inputs, outputs, dynamic, batch, opset, accept_functions)
-    naming.name_values(captured, module)
+    names = naming.name_values(captured, module)
     model = captured.program.model_proto
     finish.batch_norms_in_training_form(model.graph)
+    dropouts.activate(model.graph)
     finish.mark_stops(model.graph)
     finish.mark_frozen(model.graph, module)
     finish.set_property(model, finish.TRAINING_FORM, "True")
     unused = finish.unused_parameters(captured.program.exported_program, module)
     finish.check(model, module, captured.program.exported_program, unused)
+    numbers, notes = step_of_pytorch(module, inputs, outputs, loss, labels or {}, model.graph, captured.program.exported_program, names) if reference else ({}, [])
     write(model, path)
-    return captured.notes + [f"not in the file, for forward does not use it: {name}" for name in sorted(unused)]
+    if reference:
+        save(reference, numbers)
+    return captured.notes + dropouts.notes(captured.traced, model) + notes + [f"not in the file, for forward does not use it: {name}" for name in sorted(unused)]
 
 
 def write(model, path):
@@ -154,14 +168,14 @@ def parse_value(text):
         return text
 
 
-def parse_input(text):
+def parse_input(text, option="--input"):
     """Parses an example: NAME=2x3x8x8 is float32; NAME=2x16:int64:100 holds random numbers below 100."""
     match = re.fullmatch(r"(\w+)=((?:\d+x)*\d+)(?::(\w+))?(?::(\d+))?", text)
     if not match:
-        raise ExportError(f"--input {text} is not understood\nhint: write NAME=2x3x224x224, or NAME=2x16:int64:BELOW for integers")
+        raise ExportError(f"{option} {text} is not understood\nhint: write NAME=2x3x224x224, or NAME=2x16:int64:BELOW for integers")
     name, shape, dtype, below = match[1], [int(n) for n in match[2].split("x")], getattr(torch, match[3] or "float32", None), int(match[4] or 2)
     if not isinstance(dtype, torch.dtype):
-        raise ExportError(f"--input {text}: torch has no type '{match[3]}'\nhint: float32, int64, bool …")
+        raise ExportError(f"{option} {text}: torch has no type '{match[3]}'\nhint: float32, int64, bool …")
     integer = not dtype.is_floating_point and not dtype.is_complex
     return name, torch.randint(0, below, shape).to(dtype) if integer else torch.randn(shape, dtype=dtype)
 
@@ -179,8 +193,14 @@ def main():
     parser.add_argument("--batch", default="batch", metavar="NAME", help="name of the free first dimension; '' fixes it")
     parser.add_argument("--opset", type=int)
     parser.add_argument("--accept-functions", action="store_true", help="export a module that applies autograd.Functions: mpc differentiates their forward")
+    parser.add_argument("--reference", metavar="FILE.npz", help="write PyTorch's loss and gradients of one step too, for mpc verify, and run it where mpc is on the PATH")
+    parser.add_argument("--loss", metavar="LOSS", help="loss of the reference, as mpc compile --loss has it: softmax_cross_entropy:logits:labels or output:loss")
+    parser.add_argument("--label", action="append", default=[], metavar="NAME=SHAPE[:TYPE[:BELOW]]", help="labels of the reference, as labels=2:int64:10; else they are drawn")
+    parser.add_argument("--no-verify", action="store_true", help="do not run mpc verify")
     arguments = parser.parse_args()
     try:
+        if not arguments.reference and (arguments.loss or arguments.label):
+            raise ExportError("--loss and --label say what the reference has, and --reference is missing\nhint: add --reference FILE.npz; the loss of training is an option of mpc compile")
         inputs = dict(parse_input(text) for text in arguments.input)
         dynamic = {}
         for text in arguments.free:
@@ -194,12 +214,24 @@ def main():
         if arguments.freeze:
             freeze(module, arguments.freeze)
         notes = export(module, inputs, arguments.out, outputs=arguments.output, dynamic=dynamic, batch=arguments.batch or None, opset=arguments.opset,
-                       accept_functions=arguments.accept_functions)
+                       accept_functions=arguments.accept_functions, reference=arguments.reference, loss=arguments.loss,
+                       labels=dict(parse_input(text, "--label") for text in arguments.label))
     except ExportError as error:
         sys.exit(f"error: {error}")
     for note in notes:
         print(f"note: {note}")
-    print(f"{arguments.out}: {sum(p.requires_grad for p in module.parameters())} parameters to train")
+    print(f"{arguments.out}: {sum(p.requires_grad for p in module.parameters())} parameters to train", flush=True)
+    if arguments.reference:
+        sys.exit(verify(arguments.out, arguments.reference, arguments.no_verify))
+
+
+def verify(model, reference, never):
+    """Runs `mpc verify`, or prints how to run it. Returns the exit status."""
+    mpc = None if never else shutil.which("mpc")
+    if mpc is None:
+        print(f"next: mpc verify {model} --reference {reference}")
+        return 0
+    return subprocess.run([mpc, "verify", model, "--reference", reference]).returncode
 
 
 if __name__ == "__main__":

@@ -16,17 +16,18 @@ GRAD_REGION = "wrap_with_set_grad_enabled"
 
 
 class Captured:
-    """What the exporter made: `program`, torch's ONNXProgram, whose model has not been converted to `opset` yet; `names` of its outputs; `notes` for the user."""
+    """What the exporter made: `traced`, torch's graph of forward; `program`, torch's ONNXProgram, whose model has not been converted to `opset` yet; `names` of its
+    outputs; `notes` for the user."""
 
-    def __init__(self, program, names, opset, notes):
-        self.program, self.names, self.opset, self.notes = program, names, opset, notes
+    def __init__(self, traced, program, names, opset, notes):
+        self.traced, self.program, self.names, self.opset, self.notes = traced, program, names, opset, notes
 
 
 def capture(module, inputs, outputs, dynamic, batch, opset, accept_functions):
     check_names(module, inputs, outputs)
     shapes = free_dimensions(inputs, dynamic or {}, batch)
     gradients = stops.GradientStops()
-    with train_mode(module), selected_outputs(module, outputs) as names, conversion_postponed() as asked, marking_exporter(gradients):
+    with train_mode(module), selected_outputs(module, outputs) as names, conversion_postponed() as asked, marking_exporter(gradients) as traced:
         program = exported(module, kwargs=inputs, opset_version=opset, dynamic_shapes=shapes, input_names=list(inputs))
     if gradients.custom and not accept_functions:
         name, place = gradients.custom[0]
@@ -34,7 +35,7 @@ def capture(module, inputs, outputs, dynamic, batch, opset, accept_functions):
                           "hint: write it with detach(), as x + (torch.round(x) - x).detach(); "
                           "where its backward is the derivative of its forward, export with accept_functions=True (--accept-functions)")
     notes = [f"the backward of the autograd.Function '{name}'{at(place)} is not in the file: mpc differentiates its forward" for name, place in dict.fromkeys(gradients.custom)]
-    return Captured(program, list(names), asked.get("opset"), notes + fixed_dimensions(program, shapes or {}))
+    return Captured(traced[-1], program, list(names), asked.get("opset"), notes + fixed_dimensions(program, shapes or {}))
 
 
 @contextlib.contextmanager
@@ -64,8 +65,8 @@ def check_names(module, inputs, outputs):
 
 @contextlib.contextmanager
 def marking_exporter(gradients):
-    """Makes torch.export.export, which torch.onnx.export calls, trace with gradient stops."""
-    export = torch.export.export
+    """Makes torch.export.export, which torch.onnx.export calls, trace with gradient stops. Yields the list of the graphs that it returns."""
+    export, traced = torch.export.export, []
 
     @functools.wraps(export)
     def marking(module, *arguments, **keywords):
@@ -74,16 +75,18 @@ def marking_exporter(gradients):
             if any(GRAD_REGION in str(node.target) for node in program.graph.nodes):
                 raise ExportError("forward has a no_grad region, and torch can only capture this module with strict=True, which loses it\n"
                                   "hint: use detach() instead of the region")
+            traced.append(program)
             return program
         gradients.custom.clear()
         with gradients.functions_seen(), gradients:
             program = export(module, *arguments, **keywords)
         stops.detached_out_of_place(program)
+        traced.append(program)
         return program
 
     torch.export.export = marking
     try:
-        yield
+        yield traced
     finally:
         torch.export.export = export
 

@@ -65,6 +65,12 @@ def check(model, module, exported, unused):
         check_onnx(model)
 
 
+def tensor_of(stored):
+    """Returns the tensor of an initializer. numpy has no bfloat16 of its own, which fits into float32."""
+    array = numpy_helper.to_array(stored)
+    return torch.from_numpy(array.astype("float32") if stored.data_type == onnx.TensorProto.BFLOAT16 else array.copy())
+
+
 def check_parameters(graph, module, unused):
     """Checks that every parameter that requires a gradient and is used is an initializer with its name, shape and values."""
     present = {tensor.name: tensor for tensor in graph.initializer}
@@ -76,7 +82,7 @@ def check_parameters(graph, module, unused):
             wrong.append(f"{name} {list(parameter.shape)} is missing")
         elif list(present[name].dims) != list(parameter.shape):
             wrong.append(f"{name} is {list(present[name].dims)} instead of {list(parameter.shape)}")
-        elif not torch.equal(torch.from_numpy(numpy_helper.to_array(present[name]).copy()).to(parameter.dtype), parameter.detach().cpu()):
+        elif not torch.equal(tensor_of(present[name]).to(parameter.dtype), parameter.detach().cpu()):
             wrong.append(f"{name} has other values")
     if wrong:
         raise ExportError("the exporter changed parameters: " + "; ".join(wrong) + "\n" + DEFECT)

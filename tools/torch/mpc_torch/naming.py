@@ -17,10 +17,11 @@ BATCH_NORM = "_native_batch_norm_legit_functional"
 
 
 def name_values(captured, module):
-    """Names all values, converts the model to its opset, and writes the signature anew. Returns the names of buffers that forward updates."""
+    """Names all values, converts the model to its opset, and writes the signature anew. Returns {value of torch's graph: value of the file}."""
     model, graph = captured.program.model, captured.program.model.graph
     specs = captured.program.exported_program.graph_signature.output_specs
     refuse_changed_parameters(specs)
+    of_torch = {value.name: value for node in graph for value in node.outputs}
     updates = buffer_updates(graph, specs)
     name_outputs(graph, captured.names)
     own_values(graph, updates)
@@ -35,7 +36,7 @@ def name_values(captured, module):
         if name not in graph.initializers:
             graph.initializers[name] = value
     write_signature(graph, specs, captured.names, dict((target, name) for name, target in named), module)
-    return [target for _, target in named]
+    return {name: value.name for name, value in of_torch.items()}
 
 
 def refuse_changed_parameters(specs):

@@ -1,0 +1,183 @@
+"""Stores what PyTorch computes for one step on the example inputs, for `mpc verify MODEL --reference FILE`.
+
+The numbers come from the module itself, run eagerly on copies, and not from what was exported. Only the fingerprints of inner values come from the exported graph, because
+only it has their names.
+The file is one of numpy (savez):
+
+    meta                    JSON in bytes: format 1, torch, loss, dims (sizes of free dimensions), precision (of the module), outputs, and dropout: "off" where the module
+                            has one, which both sides switch off
+    input/NAME              the inputs and labels
+    loss, grad/PARAM        float64, of the module in float64. A parameter that the loss does not depend on has zeros
+    own/loss, own/grad/PARAM      the same in the module's precision
+    error/TYPE/loss, error/TYPE/PARAM   relative distance of torch.autocast in bfloat16 and float16 from float64
+    buffer/NAME, loss/2     where forward updates buffers: their values after the step, and the loss of a second forward without an update of parameters
+    value/NAME              of a float value of the graph in float64: sum |x|, sqrt(sum x^2), sum x_i cos(i) over its elements in their order
+"""
+import json
+
+import numpy
+import torch
+
+from . import draws, losses
+from .capture import named_outputs, train_mode
+from .errors import ExportError, at, place_of
+from .fingerprints import fingerprints
+
+FLOAT16_SCALES = (1024.0, 64.0, 1.0)
+
+
+class Step:
+    """The loss, the gradients and the mode of one step of a copy of a module."""
+
+    def __init__(self, made, inputs, wanted, loss, target, own=None, scale=1.0, around=None):
+        result, mode = None, None
+        try:
+            with around or torch.enable_grad():
+                result, mode = draws.run(made, inputs, own)
+                self.outputs = named_outputs(result, wanted)
+                found = loss.of(self.outputs, target, mode.scores_of) if loss.form == "output" else None
+            found = loss.of(self.outputs, target, mode.scores_of) if found is None else found
+        except ExportError:
+            raise
+        except Exception as error:  # forward may throw anything
+            kind = "float64" if own else "its own precision"
+            raise ExportError(f"PyTorch cannot run forward in {kind} for the reference: {type(error).__name__}: {' '.join(str(error).split())[:300]}{at(place_of(error))}\n"
+                              "hint: register tensors of the module as buffers, and make new ones in the type of others (x.new_zeros); or export without a reference") from error
+        if not found.requires_grad:
+            raise ExportError(f"the loss {loss.text} depends on no parameter that requires a gradient\nhint: name another loss with --loss, or unfreeze parameters")
+        made.zero_grad()
+        (found * scale).backward()
+        self.loss, self.dropout = found.detach().double(), mode.dropout
+        self.gradients = {name: (torch.zeros_like(p) if p.grad is None else p.grad.detach()).double() / scale for name, p in made.named_parameters() if p.requires_grad}
+        made.zero_grad()
+
+
+def precision_of(module):
+    """Returns the type of the first float parameter."""
+    return next((p.dtype for p in module.parameters() if p.is_floating_point()), torch.float32)
+
+
+def widened(value):
+    return value.double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+
+def stored(value):
+    """Returns an array of the types that a data file of mpc has."""
+    value = value.detach().cpu()
+    return (value.float() if value.dtype in (torch.bfloat16, torch.float16) else value).contiguous().numpy()
+
+
+def on_device(value, module):
+    place = next((p.device for p in module.parameters()), torch.device("cpu"))
+    return value.to(place) if isinstance(value, torch.Tensor) else value
+
+
+def reference(module, inputs, outputs, text, labels, graph, program, names):
+    """Returns ({key: array}, notes). `graph` is the exported file's; `program` torch's graph, with `names` {its value: the value of the file}."""
+    with train_mode(module):
+        made, active = draws.without_dropout(module)
+    own = precision_of(module)
+    inputs = {name: on_device(value, module) for name, value in inputs.items()}
+    loss, target, drawn, notes = chosen_loss(made, inputs, outputs, text, labels, graph)
+    target = None if target is None else on_device(target, module)
+
+    wide, wide_inputs = draws.without_dropout(made)[0].double(), {name: widened(value) for name, value in inputs.items()}
+    before = {name: buffer.clone() for name, buffer in wide.named_buffers()}
+    exact = Step(wide, wide_inputs, outputs, loss, widened(target), own=own)
+    near = Step(draws.without_dropout(made)[0], inputs, outputs, loss, target)
+    stored_names = {tensor.name for tensor in graph.initializer}
+    trained = [name for name in exact.gradients if name in stored_names]
+
+    arrays = {f"input/{value.name}": stored(inputs[value.name]) for value in graph.input if isinstance(inputs.get(value.name), torch.Tensor)}
+    if target is not None:
+        arrays[f"input/{loss.target}"] = stored(target)
+    arrays |= {"loss": exact.loss.cpu().numpy(), "own/loss": near.loss.cpu().numpy()}
+    for name in trained:
+        arrays[f"grad/{name}"], arrays[f"own/grad/{name}"] = exact.gradients[name].cpu().numpy(), near.gradients[name].cpu().numpy()
+    if own == torch.float32:
+        for kind in ("bfloat16", "float16"):
+            arrays |= autocast_errors(kind, made, inputs, outputs, loss, target, exact, trained)
+    arrays |= buffer_values(wide, before, wide_inputs, outputs, loss, widened(target), own, stored_names)
+    made_by_nodes = {output for node in graph.node for output in node.output if output}
+    names = {name: value for name, value in names.items() if value in made_by_nodes}
+    arrays |= {f"value/{name}": numbers for name, numbers in fingerprints(program, module, wide_inputs, own, names).items()}
+
+    meta = {"format": 1, "torch": torch.__version__.partition("+")[0], "loss": loss.text, "dims": free_sizes(graph, inputs), "precision": str(own)[6:],
+            "outputs": [output.name for output in graph.output]}
+    if active or exact.dropout:
+        meta["dropout"] = "off"
+    arrays["meta"] = numpy.frombuffer(json.dumps(meta).encode(), dtype=numpy.uint8)
+    if drawn:
+        notes.append(f"the labels '{loss.target}' of the reference are drawn at random: {str(target.dtype)[6:]} {list(target.shape)}")
+    return arrays, notes
+
+
+def chosen_loss(made, inputs, outputs, text, labels, graph):
+    """Returns (loss, target, whether the target was drawn, notes). The target is an input of forward, one of `labels`, or drawn in the shape that the prediction asks for."""
+    with torch.no_grad():
+        result, _ = draws.run(draws.without_dropout(made)[0], inputs)
+    found = named_outputs(result, outputs)
+    notes = [] if text else [f"the loss of the reference is --loss {losses.inferred(found)}, as mpc would choose"]
+    loss = losses.parse(text or losses.inferred(found), list(found))
+    prediction = found[loss.prediction]
+    if not prediction.is_floating_point() or (loss.form == "output" and prediction.numel() != 1):
+        raise ExportError(f"--loss {loss.text}: the output '{loss.prediction}' is {str(prediction.dtype)[6:]} {list(prediction.shape)}\n"
+                          f"hint: {'a loss is one number: take its mean' if loss.form == 'output' else 'a loss compares float predictions with a target'}")
+    unknown = sorted(set(labels) - {loss.target})
+    if unknown:
+        raise ExportError(f"labels are given for '{unknown[0]}', which the loss {loss.text} does not read\nhint: {f'its labels are {loss.target}' if loss.target else 'leave them out'}")
+    if loss.form == "output":
+        return loss, None, False, notes
+    if loss.target in inputs and loss.target in labels:
+        raise ExportError(f"'{loss.target}' is an input of forward, and labels are given for it too\nhint: leave out --label (labels=)")
+    loss.activation = losses.activation_behind(graph, loss.prediction, loss.form)
+    given = inputs.get(loss.target, labels.get(loss.target))
+    target = loss.draw_target(prediction) if given is None else given
+    loss.check_target(prediction, target)
+    return loss, target, given is None, notes
+
+
+def free_sizes(graph, inputs):
+    """Returns {name of a free dimension: its size in the examples}."""
+    return {dimension.dim_param: inputs[value.name].shape[axis] for value in graph.input if isinstance(inputs.get(value.name), torch.Tensor)
+            for axis, dimension in enumerate(value.type.tensor_type.shape.dim) if dimension.dim_param}
+
+
+def relative(found, wanted):
+    """Returns |found - wanted| / |wanted|, or None for zeros."""
+    norm = wanted.norm().item()
+    return (found - wanted).norm().item() / norm if norm > 0 else None
+
+
+def autocast_errors(kind, made, inputs, outputs, loss, target, exact, trained):
+    """Returns how far torch.autocast is from float64, or nothing where torch cannot do it. Gradients of float16 need a scale; a smaller one is tried where they overflow."""
+    place = next((p.device.type for p in made.parameters()), "cpu")
+    for scale in FLOAT16_SCALES if kind == "float16" else (1.0,):
+        try:
+            step = Step(draws.without_dropout(made)[0], inputs, outputs, loss, target, scale=scale, around=torch.autocast(place, dtype=getattr(torch, kind)))
+        except (ExportError, RuntimeError):
+            return {}
+        if torch.isfinite(step.loss) and all(torch.isfinite(gradient).all() for gradient in step.gradients.values()):
+            errors = {"loss": relative(step.loss, exact.loss)} | {name: relative(step.gradients[name], exact.gradients[name]) for name in trained}
+            return {f"error/{kind}/{name}": numpy.float64(error) for name, error in errors.items() if error is not None}
+    return {}
+
+
+def buffer_values(wide, before, inputs, outputs, loss, target, own, stored_names):
+    """Returns the buffers of the file that the step has changed, and the loss of a second forward. `wide` is the copy that has made the step."""
+    changed = {name: buffer for name, buffer in wide.named_buffers() if not torch.equal(buffer, before[name]) and name.rpartition(".")[2] != "num_batches_tracked"}
+    if not changed:
+        return {}
+    arrays = {f"buffer/{name}": buffer.detach().double().cpu().numpy().copy() for name, buffer in changed.items() if name in stored_names}
+    with torch.no_grad():
+        result, mode = draws.run(wide, inputs, own)
+        arrays["loss/2"] = loss.of(named_outputs(result, outputs), target, mode.scores_of).double().cpu().numpy()
+    return arrays
+
+
+def save(path, arrays):
+    try:
+        with open(path, "wb") as out:
+            numpy.savez(out, **arrays)
+    except OSError as error:
+        raise ExportError(f"cannot write '{path}': {error.strerror}\nhint: name a file in a folder that exists and can be written") from None
