@@ -61,6 +61,9 @@ TEST(Torch, NormsTrainAsTheCallSays) {
   EXPECT_EQ(count(r.ir, "graph.batch_norm "), 1u) << r.ir;
   EXPECT_EQ(count(r.ir, "graph.batch_norm_inference"), 1u);
   EXPECT_EQ(count(r.ir, "train.assign @bn.running_"), 2u);
+  // torch keeps the unbiased variance: of two values, twice the population's.
+  EXPECT_EQ(count(r.ir, "dense<1.000000e-01>"), 1u) << r.ir;
+  EXPECT_EQ(count(r.ir, "dense<2.000000e-01>"), 1u) << r.ir;
   EXPECT_TRUE(notes(r, "BatchNormalization stays in its inference form"));
   EXPECT_FALSE(notes(r, "exported for inference"));
 }

@@ -15,6 +15,11 @@ bool mpc::onnx_import::normTrains(const onnx::NodeProto &node, int64_t opset) {
   return call && llvm::StringRef(call->target).contains("batch_norm_legit_functional");
 }
 
+bool mpc::onnx_import::isTorchNorm(const onnx::NodeProto &node) {
+  std::optional<torch::Call> call = torch::Metadata::callOf(node);
+  return call && llvm::StringRef(call->target).contains("batch_norm");
+}
+
 /// Whether this is a boolean scalar that is true; torch's legacy exporter writes the mode of a Dropout like that.
 static bool isTrue(const onnx::TensorProto &tensor) {
   return tensor.data_type() == onnx::TensorProto::BOOL &&

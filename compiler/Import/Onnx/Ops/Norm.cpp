@@ -19,7 +19,8 @@ static double epsilonOf(Node &n) {
 
 /// y = (x - mean)/sqrt(variance + epsilon)*scale + B. In training form mean and variance are the batch's, and
 /// running = running*momentum + batch*(1 - momentum) with the population variance (ONNX
-/// BatchNormalization-15). Before opset 14 a norm is in training form if it has more than one output.
+/// BatchNormalization-15), or, where torch's metadata say that the norm is torch's, with the unbiased one, which torch
+/// keeps. Before opset 14 a norm is in training form if it has more than one output.
 static void batchNorm(Node &n) {
   Import &import = n.import;
   Value x = n.floatIn(0);
@@ -53,6 +54,10 @@ static void batchNorm(Node &n) {
                 "not depend on its input (a larger --batch gives it more)",
                 n.loc);
   n.out(0, op.getY());
+  // The unbiased variance divides by the number of values less one.
+  const double count =
+      double(typeOf(x).getNumElements()) / double(std::max<int64_t>(typeOf(scale).getNumElements(), 1));
+  const double unbiased = import.believesTorch() && isTorchNorm(n.proto) && count > 1 ? count / (count - 1) : 1;
   for (size_t i = 0; i < 2; ++i) {
     bool wanted = exported && n.used(i + 1);
     std::string variable = import.updatesState() ? import.ownStatistics(n, i + 3) : "";
@@ -66,7 +71,8 @@ static void batchNorm(Node &n) {
     // A batch without elements has no statistics; torch leaves the running ones alone then.
     Value next = typeOf(x).getNumElements() == 0
                      ? old
-                     : n.add(n.mul(old, n.number(momentum, old)), n.mul(batch, n.number(1 - momentum, batch)));
+                     : n.add(n.mul(old, n.number(momentum, old)),
+                             n.mul(batch, n.number((1 - momentum) * (i == 0 ? 1 : unbiased), batch)));
     next = n.cast(next, elementOf(running));
     if (!variable.empty()) {
       import.assign(variable, next, n.loc);
