@@ -33,6 +33,23 @@ TEST(Forms, LeNet) {
   EXPECT_TRUE(r.diagnostics.empty()) << r.diagnostics;
 }
 
+TEST(Forms, ValuesOfNodesAreRecordedOnRequest) {
+  ModelBuilder m(17);
+  m.input("x", {int64_t(2), int64_t(4)}).weight("w", {4, 4}).ints("shape", {4, 2});
+  m.node("MatMul", {"x", "w"}, {"h"});
+  m.node("Identity", {"shape"}, {"known"}); // is a constant of the import
+  m.node("Identity", {"h"}, {"same"});
+  m.node("Reshape", {"same", "known"}, {"y"});
+  m.output("y");
+  ImportOptions options;
+  EXPECT_TRUE(import(m).report.values.empty());
+  options.recordValues = true;
+  std::string recorded;
+  for (const ModelValue &value : import(m, options).report.values)
+    recorded += value.name + ":" + value.op + " ";
+  EXPECT_EQ(recorded, "h:MatMul same:Identity y:Reshape ");
+}
+
 TEST(Forms, IgnoredLabelsTravelWithTheBound) {
   for (int64_t ignore : {-100, 255, 3}) {
     ModelBuilder m(17);
