@@ -141,9 +141,12 @@ def precision(name, target):
             for parameter in ("fc1.weight", "fc2.weight"):
                 arrays[f"error/{numpy}/{parameter}"] = np.float64({"fc1.weight": 4 * unit, "fc2.weight": unit}[parameter])
             said = verify(folder, graph, arrays, *options)
-            check(abs(row(said, "fc1.weight")[1] - 12 * unit) < 1e-3 and abs(row(said, "fc2.weight")[1] - 8 * unit) < 1e-3, said)
-            scale(arrays, "fc1.weight", 1.5)
+            bounds = [row(said, parameter)[1] / unit for parameter in ("fc1.weight", "fc2.weight")]
+            check(abs(bounds[0] - 3 * (1 + 4 / 32**0.5) * 4) < 0.5 and abs(bounds[1] - 8) < 0.5, said)
+            scale(arrays, "fc2.weight", 1 + 64 * unit)
             expect(verify(folder, graph, arrays, *options, differs=True), "hint: run this again with --precision=fp32: if that agrees, the difference is " + name)
+            scale(arrays, "fc2.weight", 100)
+            expect(verify(folder, graph, arrays, *options, differs=True), "hint: the file may lack a gradient stop")
     return case
 
 
@@ -162,6 +165,31 @@ def emulator():
     with harness.folder() as folder:
         graph = mlp()
         expect(verify(folder, graph, reference(graph), "--target=sm_80,emulator", "--device=emulator"), "fp32 on emulator", "ok: ")
+
+
+def rounded_zero():
+    """Checks a gradient that is zero but for rounding, here that of a bias before a batch norm, and one that PyTorch has not computed."""
+    with harness.folder() as folder:
+        g = Graph()
+        hidden = g.node("Gemm", [g.input("x", ["N", 4]), g.weight("fc1.weight", (8, 4)), g.weight("fc1.bias", (8,))], "fc1", transB=1)
+        statistics = [g.constant(f"norm.{part}", np.full(8, value, np.float32)) for part, value in (("weight", 1), ("bias", 0), ("running_mean", 0), ("running_var", 1))]
+        g.node("BatchNormalization", [hidden, *statistics], ["norm", "mean", "var"], training_mode=1)
+        g.node("Gemm", ["norm", g.weight("fc2.weight", (3, 8)), g.weight("fc2.bias", (3,))], "logits", transB=1)
+        graph = g.output("logits", ["N", 3])
+        x, labels = data()
+        weights = weights_of(graph)
+        fc1 = x.astype(np.float64) @ weights["fc1.weight"].T + weights["fc1.bias"]
+        deviation = np.sqrt(fc1.var(0) + 1e-5)
+        norm = (fc1 - fc1.mean(0)) / deviation
+        loss, d = cross_entropy(norm @ weights["fc2.weight"].T + weights["fc2.bias"], labels)
+        back = d @ weights["fc2.weight"]
+        before = (back - back.mean(0) - norm * (back * norm).mean(0)) / deviation
+        gradients = {"fc1.weight": before.T @ x, "fc1.bias": before.sum(0) + 1e-17, "norm.weight": (back * norm).sum(0), "norm.bias": back.sum(0), "fc2.weight": d.T @ norm, "fc2.bias": d.sum(0)}
+        every = np.sqrt(sum((g * g).sum() for g in gradients.values()))
+        arrays = arrays_of(loss, gradients, {"fc1": fc1, "norm": norm}, {"x": x, "labels": labels})
+        expect(verify(folder, graph, arrays), "7 numbers agree")
+        arrays["grad/fc1.bias"] = arrays["own/grad/fc1.bias"] = np.full(8, 1e-5 * every)
+        expect(verify(folder, graph, arrays, differs=True), "error: model.onnx: the gradient of 'fc1.bias' differs")
 
 
 def zero_gradients():
@@ -372,6 +400,7 @@ CASES = {
     **{f"{name} on {target}": precision(name, target) for name, target in (("fp16", "host"), ("bf16", "host"), ("fp16", "emulator"))},
     "overflow": overflow,
     "emulator": emulator,
+    "a zero that is rounded": rounded_zero,
     "zero gradients": zero_gradients,
     "dropout": dropout,
     "written dropout": written_dropout,

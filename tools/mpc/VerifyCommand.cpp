@@ -110,6 +110,12 @@ const Row *withCause(ArrayRef<Row> rows, Row::Cause cause) {
   return row == rows.end() ? nullptr : &*row;
 }
 
+/// Whether low precision may explain what differs: nothing is off by much more than its bound.
+bool mayBeRounding(ArrayRef<Row> rows) {
+  constexpr double kMost = 16;
+  return llvm::none_of(rows, [](const Row &row) { return row.error && row.bound && *row.error > kMost * *row.bound; });
+}
+
 /// Says what the likely cause is, and what to do next.
 std::string hintFor(const VerifyFlags &flags, ArrayRef<Row> rows, const ForwardComparison &forward) {
   const std::string check = "'mpc check " + flags.model + "'",
@@ -125,7 +131,7 @@ std::string hintFor(const VerifyFlags &flags, ArrayRef<Row> rows, const ForwardC
   if (const Row *row = withCause(rows, Row::Cause::OnlyTrainedHere))
     return "PyTorch gives it no gradient: keep it with --freeze=" + row->name +
            ", or, where the module detaches what it makes of it, " + again + " or use --stop-gradient=REGEX";
-  if (flags.training.options.precision != "fp32")
+  if (flags.training.options.precision != "fp32" && mayBeRounding(rows))
     return "run this again with --precision=fp32: if that agrees, the difference is " +
            flags.training.options.precision + "'s rounding, and 'mpc explain' shows where it rounds";
   if (anyDiffers(rows, Row::Kind::Loss))

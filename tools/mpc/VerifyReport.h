@@ -8,15 +8,16 @@
 namespace mpc::tool {
 
 /// How far the numbers of one compute precision may be from those of float64. The bounds of float32 are those of
-/// test/torch/reference.py. `unit` is the unit roundoff u of the type, the largest relative error of one rounding.
+/// test/torch/reference.py. A unit is the unit roundoff of the type, the largest relative error of one rounding.
 struct Tolerance {
-  const char *precision; ///< as --precision says it
-  const char *numpy;     ///< the type's name in the reference's `error/TYPE/NAME`; null for float32
-  double unit;
+  const char *precision;  ///< as --precision says it
+  const char *numpy;      ///< the type's name in the reference's `error/TYPE/NAME`; null for float32
   double loss;            ///< relative
   double gradient;        ///< relative to the norm of the parameter's gradient
   double unknownGradient; ///< the same where the reference does not say how far PyTorch's own type is from float64
-  double zero;            ///< relative to the norm of all gradients: a smaller error counts as none
+  // These two are relative to the norm of all gradients: an error that is smaller counts as none,
+  double zero;     ///< in any gradient,
+  double onlyZero; ///< in a gradient that is zero in float64 but for its rounding.
 };
 /// A difference may be so many times as large as PyTorch's own in the same type.
 inline constexpr double kOfTorch = 3;
@@ -31,7 +32,7 @@ struct VerifyRow {
   std::optional<double> error, bound; ///< relative; absent where one side lacks it
   bool ok = false;
   bool saysLittle = false; ///< whether the bound is so large that it hardly tells right from wrong
-  std::string note; ///< follows the verdict
+  std::string note;        ///< follows the verdict
   /// Why it differs, if that is more than numbers.
   enum class Cause { Numbers, NotTrained, OnlyTrainedHere, Absent, Shape } cause = Cause::Numbers;
 };
