@@ -40,7 +40,7 @@ void complete(VerifyFlags &flags, const Reference &reference) {
   ImportOptions &import = flags.import;
   import.mode = modeNamed(flags.mode);
   for (const auto &[name, extent] : reference.dims)
-    import.dims.emplace(name, extent);
+    import.openDims.emplace(name, extent);
   bool hasBatch = !import.batch;
   for (const std::string &input : reference.names("input"))
     if (rt::Shape shape = reference.shapeOf("input/" + input); !shape.empty()) {

@@ -200,6 +200,8 @@ std::optional<int64_t> Import::extentOf(const Input &input, size_t i, bool isDat
     return it->second;
   if (chosenBatch && isData && (i == 0 || (!name.empty() && dim.name == batchName)))
     return *chosenBatch;
+  if (auto it = options.openDims.find(dim.name); !name.empty() && it != options.openDims.end())
+    return it->second;
   const std::string shown = printable(input.name), position = std::to_string(i);
   std::string hint =
       name.empty() ? "export the model with a fixed or a named dimension" : "bind it with --dim " + name + "=N";

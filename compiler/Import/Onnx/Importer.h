@@ -45,6 +45,8 @@ struct ImportOptions {
   std::optional<int64_t> openBatch;
   /// Values of named dimensions ("seq" -> 128).
   std::map<std::string, int64_t> dims;
+  /// Values of named dimensions that may be missing in the model, where `dims` does not give them.
+  std::map<std::string, int64_t> openDims;
   /// Graph inputs whose values are fixed: shapes, axes and the like, which must be known at compile time.
   std::map<std::string, TensorData> constants;
   TrainingMode mode = TrainingMode::Auto;

@@ -1,4 +1,5 @@
 #include "compiler/Import/Onnx/Untie.h"
+#include "llvm/ADT/STLExtras.h"
 #include <set>
 #include <utility>
 #include <vector>
@@ -46,11 +47,23 @@ size_t mpc::onnx_import::untieStatistics(onnx::GraphProto &graph) {
     return node.domain().empty() && node.op_type() == "BatchNormalization";
   };
   std::set<std::string> read; // values that are read in another role than as a statistic
+  std::vector<std::pair<std::string, std::string>> same; // an Identity's result and what it reads
+  for (const auto &output : graph.output())
+    read.insert(output.name());
   forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
+    if (node.domain().empty() && node.op_type() == "Identity" && node.input_size() == 1 && node.output_size() == 1) {
+      same.emplace_back(node.output(0), node.input(0));
+      return;
+    }
     for (int i = 0; i < node.input_size(); ++i)
       if (!isNorm(node) || i < 3)
         read.insert(node.input(i));
   });
+  // A module that is called twice passes its statistics on: torch writes an Identity, which the second norm reads.
+  // Later ones may read earlier ones.
+  for (const auto &[result, from] : llvm::reverse(same))
+    if (read.count(result))
+      read.insert(from);
   Copies copies(graph);
   for (const auto &tensor : graph.initializer())
     if (isFloat(tensor) && read.count(tensor.name()))
