@@ -202,6 +202,28 @@ def updated_buffers():
         expect(len(norm.output) == 3 and list(norm.input[3:]) == ["norm.running_mean", "norm.running_var"], f"{norm.input} -> {norm.output}")
 
 
+class Twins(Parts):
+    """Gives one value to two buffers, the second of which may get a copy."""
+
+    def __init__(self, copies=False):
+        super().__init__()
+        self.copies = copies
+        self.register_buffer("one", torch.zeros(3))
+        self.register_buffer("other_one", torch.zeros(3))
+
+    def forward(self, x):
+        most = self.head(x).detach().amax(0) * 2
+        self.one.copy_(most)
+        self.other_one.copy_(most.clone() if self.copies else most)
+        return self.head(x)
+
+
+def one_value_for_two():
+    with harness.folder() as folder:
+        graph, _ = written(Twins(True).train(), {"x": torch.randn(2, 4)}, folder)
+        expect(len(set(updates(graph).values())) == 2, f"updates {updates(graph)}")
+
+
 def spectral_vectors():
     with harness.folder() as folder:
         graph, _ = written(Spectral(nn.utils.parametrizations.spectral_norm).train(), {"x": torch.randn(2, 4)}, folder)
@@ -285,8 +307,10 @@ CASES = {
     "refused/in-place-weight": refused(r"in place, by clamp_ under no_grad \(.*state_cases.py:\d+\)", ClampsWeight, x),
     "refused/changed-parameter": refused("forward changes the parameter 'table.weight' itself", RenormedTable, lambda: {"x": torch.tensor([1, 2])}),
     "buffers": updated_buffers,
+    "buffers/twins": one_value_for_two,
     "buffers/spectral": spectral_vectors,
     "names": shared_names,
     "refused/no-translation": refused(r"aten._cdist_forward.*state_cases.py:\d+\)\nhint: ", Distances, x),
+    "refused/twins": refused("SpecViolationError.*\nhint: torch cannot export a module that gives one value to two buffers", Twins, x),
     "fixed-dimension": fixed_without_a_word,
 }

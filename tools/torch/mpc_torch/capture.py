@@ -130,6 +130,8 @@ def advice(module, error):
         return 'make the network with attn_implementation="eager": the exporter does not take its attention'
     if isinstance(error, torch._dynamo.exc.UserError) and "Constraints violated" in str(error):
         return "forward needs these dimensions as they are; fix them: batch=None (--batch ''), or leave out dynamic= (--free)"
+    if type(error).__name__ == "SpecViolationError" and "not in the correct order" in str(error):
+        return "torch cannot export a module that gives one value to two buffers; give the second one a copy: self.second.copy_(y.clone())"
     if re.search(r"data.dependent|GuardOnDataDependent|Could not guard", str(error), re.IGNORECASE):
         return "forward decides by values of tensors, which a graph cannot; use torch.where, or leave the decision out of forward"
     return "torch.export.export(module, (), kwargs=inputs) says more; change forward at this place, or export a part of the network"

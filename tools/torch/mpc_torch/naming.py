@@ -97,11 +97,13 @@ def name_outputs(graph, names):
 
 
 def own_values(graph, updates):
-    """Makes a copy where a buffer gets an input, a parameter or another buffer as it is."""
+    """Makes a copy where a buffer gets an input, a parameter or another buffer as it is, or what another buffer gets, too."""
+    taken = set()
     for i, (value, target) in enumerate(updates):
-        if value.producer() is None:
+        if value.producer() is None or id(value) in taken:
             updates[i] = (identity(graph, value), target)
             updates[i][0].name = f"{target}.next"
+        taken.add(id(updates[i][0]))
 
 
 def rename_shared(graph, module):
