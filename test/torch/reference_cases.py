@@ -169,9 +169,10 @@ class Narrow(nn.Module):
         self.fc, self.frozen, self.spare = nn.Linear(4, 4), nn.Linear(4, 4), nn.Parameter(torch.ones(2))
         self.frozen.requires_grad_(False)
         self.register_buffer("scale", torch.full((4,), 1.1))
+        self.turn = torch.eye(4).roll(1, 0)
 
     def forward(self, x):
-        y = self.frozen(self.fc(x)).to(torch.float32)
+        y = self.frozen(self.fc(x)).to(torch.float32) @ self.turn
         y = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6) * self.scale + torch.ones(4, dtype=torch.float32) / 3
         return {"loss": y.float().exp().mean()}
 
@@ -184,10 +185,19 @@ def float64_inside():
     expect({key for key in arrays if key.startswith("grad/")} == {"grad/fc.weight", "grad/fc.bias"} and meta["precision"] == "float32", f"{sorted(arrays)}")
     y = nn.Linear(4, 4).double()
     y.load_state_dict(module.fc.state_dict())
-    z = module.frozen.double()(y(x.double()))
+    z = module.frozen.double()(y(x.double())).roll(-1, 1)
     z = z * torch.rsqrt(z.pow(2).mean(-1, keepdim=True) + 1e-6) * module.scale.double() + torch.ones(4, dtype=torch.float64) / 3
     loss = z.exp().mean()
     expect(abs(float(arrays["loss"]) / loss.item() - 1) < 1e-14, f"the loss is {arrays['loss']}, in float64 {loss.item()}")
+
+
+def computed_weight():
+    """A weight that a hook computes before each forward is no leaf, and does not keep the module from being copied."""
+    torch.manual_seed(15)
+    module, x = nn.utils.weight_norm(nn.Linear(4, 3)).train(), torch.randn(2, 4)
+    arrays, _, _ = stored(module, {"input": x}, outputs=["logits"], loss="mse:logits:target", labels={"target": REAL})
+    expect({key for key in arrays if key.startswith("grad/")} == {"grad/bias", "grad/weight_g", "grad/weight_v"}, f"{sorted(arrays)}")
+    expect_step(arrays, module, functional.mse_loss(module(x), REAL), "own/", 1e-5)
 
 
 def half_precision():
@@ -279,6 +289,7 @@ CASES = {
     "reference/state": updated_state,
     "reference/drawn-labels": drawn_labels,
     "reference/float64": float64_inside,
+    "reference/computed-weight": computed_weight,
     "reference/bfloat16": half_precision,
     "reference/parsed": parsed,
     **{f"reference/{name}": loss_of(*row) for name, row in LOSSES.items()},

@@ -130,6 +130,21 @@ class ClampsWeight(Parts):
         return self.head(x)
 
 
+class AssignsData(Parts):
+    """Moves a copy of a layer after the layer, as momentum contrast does."""
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.other.weight.data = self.other.weight.data * 0.9 + self.head.weight.data * 0.1
+        return self.head(x) + self.other(x)
+
+
+class ChangesFrozen(Parts):
+    def forward(self, x):
+        self.other.requires_grad_(False).weight.data.mul_(0.9)
+        return self.head(x) + self.other(x)
+
+
 class RenormedTable(nn.Module):
     def __init__(self):
         super().__init__()
@@ -305,6 +320,8 @@ CASES = {
     "refused/function": refused(r"applies the autograd.Function 'Round' \(.*state_cases.py:\d+\)", Rounded, x),
     "refused/in-place": refused(r"in place, by clamp_ under no_grad \(.*state_cases.py:\d+\)", ClampsWithoutGradient, x),
     "refused/in-place-weight": refused(r"in place, by clamp_ under no_grad \(.*state_cases.py:\d+\)", ClampsWeight, x),
+    "refused/data": refused(r"assigns to .data of a tensor \(.*state_cases.py:\d+\)", AssignsData, x),
+    "refused/changed-frozen": refused("forward changes the parameter 'other.weight' itself", ChangesFrozen, x),
     "refused/changed-parameter": refused("forward changes the parameter 'table.weight' itself", RenormedTable, lambda: {"x": torch.tensor([1, 2])}),
     "buffers": updated_buffers,
     "buffers/twins": one_value_for_two,

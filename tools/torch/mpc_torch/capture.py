@@ -35,7 +35,7 @@ def capture(module, inputs, outputs, dynamic, batch, opset, accept_functions):
                           "hint: write it with detach(), as x + (torch.round(x) - x).detach(); "
                           "where its backward is the derivative of its forward, export with accept_functions=True (--accept-functions)")
     notes = [f"the backward of the autograd.Function '{name}'{at(place)} is not in the file: mpc differentiates its forward" for name, place in dict.fromkeys(gradients.custom)]
-    return Captured(traced[-1], program, list(names), asked.get("opset"), notes + fixed_dimensions(program, shapes or {}))
+    return Captured(traced[-1], program, list(names), asked.get("opset"), notes + fixed_dimensions(program, shapes or {}) + lost_statistics(module))
 
 
 @contextlib.contextmanager
@@ -132,6 +132,8 @@ def advice(module, error):
         return "forward needs these dimensions as they are; fix them: batch=None (--batch ''), or leave out dynamic= (--free)"
     if type(error).__name__ == "SpecViolationError" and "not in the correct order" in str(error):
         return "torch cannot export a module that gives one value to two buffers; give the second one a copy: self.second.copy_(y.clone())"
+    if "_is_all_true" in str(error):
+        return "make distributions of torch with validate_args=False, which leaves the check of their arguments out"
     if re.search(r"data.dependent|GuardOnDataDependent|Could not guard", str(error), re.IGNORECASE):
         return "forward decides by values of tensors, which a graph cannot; use torch.where, or leave the decision out of forward"
     return "torch.export.export(module, (), kwargs=inputs) says more; change forward at this place, or export a part of the network"
@@ -173,6 +175,12 @@ def fixed_dimensions(program, shapes):
                 sizes[dimension.__name__] = value.shape[axis]
     return [f"'{name}' ({', '.join(places[name])}) is fixed at {sizes[name]} in the file, because forward uses this size as a constant (a loop, a list, a table of that size); "
             f"give an example of the size that you train with, or let forward compute with tensors alone" for name in places]
+
+
+def lost_statistics(module):
+    """Returns notes on instance norms whose running statistics the exporter leaves out."""
+    return [f"the running statistics of the instance norm '{name}' are not in the file: evaluation normalises by each sample, too" for name, part in module.named_modules()
+            if isinstance(part, torch.nn.modules.instancenorm._InstanceNorm) and part.track_running_stats]
 
 
 @contextlib.contextmanager

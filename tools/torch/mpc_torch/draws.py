@@ -18,15 +18,20 @@ DROPOUTS = {"dropout", "dropout_", "dropout1d", "dropout2d", "dropout3d", "alpha
             "feature_alpha_dropout_", "native_dropout"}
 DRAWS = {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "normal_", "uniform_", "random_", "multinomial", "poisson", "binomial", "exponential_",
          "geometric_", "log_normal_", "cauchy_", "gumbel_softmax", "rrelu", "rrelu_", "fractional_max_pool2d_with_indices", "fractional_max_pool3d_with_indices"}
+CASTS = {"float": torch.float32, "half": torch.float16, "bfloat16": torch.bfloat16}
 ACTIVATIONS = {"softmax", "log_softmax", "sigmoid", "special_softmax", "special_log_softmax", "special_expit"}
 
 
 def without_dropout(module):
-    """Returns a deep copy whose modules of torch have dropout of probability 0, and whether one of them was active."""
+    """Returns a deep copy whose modules of torch have dropout of probability 0, and whether one of them was active.
+
+    Attributes that are computed from parameters, as the weight that torch.nn.utils.weight_norm makes anew before each forward, are copied without their history.
+    """
+    computed = [value for part in module.modules() for value in vars(part).values() if isinstance(value, torch.Tensor) and not value.is_leaf]
     try:
-        made = copy.deepcopy(module)
+        made = copy.deepcopy(module, {id(value): value.detach().clone() for value in computed})
     except (RuntimeError, TypeError) as error:
-        raise ExportError(f"torch cannot copy this module: {' '.join(str(error).split())[:300]}\nhint: export it before forward has run, or without a reference") from None
+        raise ExportError(f"torch cannot copy this module: {' '.join(str(error).split())[:300]}\nhint: make the module anew and export it before forward has run, or export without a reference") from None
     active = False
     for part in made.modules():
         if isinstance(part, nn.modules.dropout._DropoutNd):
@@ -35,6 +40,16 @@ def without_dropout(module):
             active |= part.training and part.dropout > 0
             part.dropout = 0.0
     return made, active
+
+
+def in_float64(module):
+    """Turns a module into float64, with the tensors that it has as plain attributes."""
+    module.double()
+    for part in module.modules():
+        for name, value in vars(part).items():
+            if isinstance(value, torch.Tensor) and value.is_floating_point():
+                setattr(part, name, value.double())
+    return module
 
 
 class Repeatable(TorchFunctionMode):
@@ -70,8 +85,8 @@ class Repeatable(TorchFunctionMode):
             arguments, keywords = self.attention_without_dropout(function, name, arguments, keywords)
         if self.widened:
             arguments, keywords = pytree.tree_map_only(torch.dtype, self.wide, (arguments, keywords))
-            if name in ("float", "half", "bfloat16") and arguments[0].dtype == torch.float64 and getattr(torch, {"half": "float16", "float": "float32"}.get(name, name)) in self.widened:
-                return arguments[0]
+            if name in CASTS and CASTS[name] in self.widened:
+                return arguments[0].double()
         result = function(*arguments, **keywords)
         if name in ACTIVATIONS and isinstance(result, torch.Tensor):
             self.activations[id(result)] = (result, arguments[0] if arguments else keywords["input"])

@@ -43,7 +43,7 @@ def refuse_changed_parameters(specs):
     for spec in specs:
         if spec.kind.name == "PARAMETER_MUTATION":
             raise ExportError(f"forward changes the parameter '{spec.target}' itself, and a training program changes parameters by its optimizer alone\n"
-                              f"hint: compute the changed value without storing it, as torch.clamp(self.{spec.target}, -1, 1), or do it outside of forward")
+                              f"hint: register it as a buffer if forward alone changes it; otherwise compute the new value without storing it, as torch.clamp(self.{spec.target}, -1, 1)")
 
 
 def values_of(graph):

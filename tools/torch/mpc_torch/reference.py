@@ -42,7 +42,7 @@ class Step:
         except Exception as error:  # forward may throw anything
             kind = "float64" if own else "its own precision"
             raise ExportError(f"PyTorch cannot run forward in {kind} for the reference: {type(error).__name__}: {' '.join(str(error).split())[:300]}{at(place_of(error))}\n"
-                              "hint: register tensors of the module as buffers, and make new ones in the type of others (x.new_zeros); or export without a reference") from error
+                              "hint: make new tensors in the type of others (x.new_zeros), or export without a reference") from error
         if not found.requires_grad:
             raise ExportError(f"the loss {loss.text} depends on no parameter that requires a gradient\nhint: name another loss with --loss, or unfreeze parameters")
         made.zero_grad()
@@ -81,7 +81,7 @@ def reference(module, inputs, outputs, text, labels, graph, program, names):
     loss, target, drawn, notes = chosen_loss(made, inputs, outputs, text, labels, graph)
     target = None if target is None else on_device(target, module)
 
-    wide, wide_inputs = draws.without_dropout(made)[0].double(), {name: widened(value) for name, value in inputs.items()}
+    wide, wide_inputs = draws.in_float64(draws.without_dropout(made)[0]), {name: widened(value) for name, value in inputs.items()}
     before = {name: buffer.clone() for name, buffer in wide.named_buffers()}
     exact = Step(wide, wide_inputs, outputs, loss, widened(target), own=own)
     near = Step(draws.without_dropout(made)[0], inputs, outputs, loss, target)

@@ -49,6 +49,9 @@ class GradientStops(TorchFunctionMode):
 
     def __torch_function__(self, function, types, arguments=(), keywords=None):
         keywords = keywords or {}
+        if getattr(function, "__name__", "") == "__set__" and getattr(function, "__self__", None) is torch.Tensor.data:
+            raise ExportError(f"forward assigns to .data of a tensor{at(place_now())}, of which torch's exporter leaves no trace\n"
+                              "hint: write self.buffer.copy_(new) to a registered buffer, which each step of training then updates; parameters are changed by the optimizer alone")
         getter = getattr(function, "__self__", None) if getattr(function, "__name__", "") == "__get__" else None
         if getter is torch.Tensor.data:
             return arguments[0].detach()
