@@ -129,6 +129,7 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
     patterns.add<DecomposeMean, DecomposeL2, DecomposePower, DecomposeSharedDropout, RepeatMatrices>(&getContext());
     populateEmptyTensorPatterns(patterns);
     populateScanPatterns(patterns);
+    populateConcatPatterns(patterns);
     if (!kernel::gpuOf(getOperation())) // a GPU's kernel keeps its sums in f32 by itself
       patterns.add<WidenGatherGrad>(&getContext());
     populateSoftmaxPatterns(patterns);

@@ -20,6 +20,8 @@ def DecomposePass : Pass<"mpc-decompose"> {
     ```
     The pass is for targets that have no kernel of their own for these ops.
 
+    The pads whose sum is the gradient of a split become a concatenation, and a concatenation of more than 64 tensors becomes one of concatenations.
+
     A graph.scan reads and writes the slices of stacked tensors in place, where kernels rely on the alignment of tensors (64 bytes). Slices of another size are padded: those of operands before
     the scan, those of results in its body.
     ```mlir

@@ -9,6 +9,8 @@ namespace mpc {
 void populateSoftmaxPatterns(mlir::RewritePatternSet &patterns);
 void populateNormalizationPatterns(mlir::RewritePatternSet &patterns);
 void populateEmptyTensorPatterns(mlir::RewritePatternSet &patterns);
+/// Joins the pads of a split's gradient, and divides concatenations of many tensors.
+void populateConcatPatterns(mlir::RewritePatternSet &patterns);
 /// Pads the slices of scans to the alignment of tensors.
 void populateScanPatterns(mlir::RewritePatternSet &patterns);
 
