@@ -13,6 +13,11 @@ using namespace mpc::fusion;
 /// than linear time and deep recursion.
 static constexpr int64_t kLargestChain = 64;
 
+/// The most samples that arithmetic on samples alone reads, and the most ops that it computes, where each of its users
+/// computes it itself. (Each part of a split is a sample: without a limit each part's kernel would compute what is made
+/// of all of them.)
+static constexpr int64_t kMostSamples = 4, kMostSampleOps = 16;
+
 /// The most tensors that a transpose reads to compute its operand itself. Where there are more, the operand
 /// is stored: the kernel that computes it overwrites one of these tensors, but a transpose would need a buffer besides
 /// all of them.
@@ -70,6 +75,7 @@ void Grouping::chooseRoots() {
   struct Cost {
     llvm::SmallSetVector<Value, 4> loads;
     int64_t ops = 0;
+    int64_t samples = 0, sampleOps = 1; ///< the samples that it reads, and the ops on samples alone
     bool draws = false; ///< neighbours along the last dimension share the work of drawing a random number
   };
   DenseMap<Operation *, Cost> costs;
@@ -86,11 +92,14 @@ void Grouping::chooseRoots() {
         cost.loads.insert_range(costs[producer].loads);
         cost.ops += costs[producer].ops;
         cost.draws |= costs[producer].draws;
+        cost.samples += costs[producer].samples;
+        cost.sampleOps += costs[producer].sampleOps;
       } else if (shapeOf(v) == resultShape(&op)) {
         cost.loads.insert(v);
       }
     }
-    bool fromSamples = readsSamplesOnly(&op);
+    cost.samples += isSample(&op);
+    bool fromSamples = readsSamplesOnly(&op) && cost.samples <= kMostSamples && cost.sampleOps <= kMostSampleOps;
     bool usersInline = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
       bool transposes = isOfKind(user, LoopKind::Permutation);
       bool repeats = fromSamples && isOfKind(user, LoopKind::Elementwise);

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""CPU time and memory of `mpc check` and `mpc compile --emit=mlir` grow in proportion to the layers of a network.
+"""CPU time and memory of `mpc check` and `mpc compile --emit=mlir` grow in proportion to the layers of a network, and those of a program's compilation in proportion to the tensors that a
+Concat joins or a Split gives.
 
 Chains of layers are taken at two sizes, of which one is four times the other. The cost of the first layer (starting the process, loading libraries) is subtracted; the cost of
 the others may grow by GROWTH, where 4 is linear and 16 quadratic. CPU time is measured instead of seconds, so that a busy machine changes little. By hand,
-`test/tools/ladder_test.py --build build --long` climbs to 1,000 layers of convolutions and to 192 of an encoder, and prints a table.
+`test/tools/ladder_test.py --build build --long` climbs to 1,000 layers of convolutions, to 192 of an encoder and to 2,000 tensors, and prints a table.
 """
 import math
 import os
@@ -65,11 +66,27 @@ def encoder(g, layers):
     return y
 
 
-CHAINS = {"conv-norm-relu": conv_norm_relu, "encoder": encoder}
-# The numbers of layers. A layer of an encoder has eleven times as many nodes as one of convolutions.
-SHORT = {"conv-norm-relu": (75, 300), "encoder": (12, 48)}
-LONG = {"conv-norm-relu": (10, 30, 100, 300, 1000), "encoder": (2, 12, 48, 192)}
-COMMANDS = {"check": [], "compile": ["-o", "out.mlir", "--emit=mlir", "--quiet"]}
+def concat(g, parts):
+    """Adds a Concat of this many tensors, each with a parameter of its own."""
+    x = g.input("x", [2, 4])
+    return g.node("Concat", [g.node("Mul", [x, g.parameter(f"w{i}", (4,), fan_in=4)], f"part{i}") for i in range(parts)], "joined", axis=1)
+
+
+def split(g, parts):
+    """Adds a Split into this many tensors and arithmetic on each of them, which is summed."""
+    whole = g.node("Mul", [g.input("x", [2, 4 * parts]), g.parameter("w", (4 * parts,), fan_in=4)], "whole")
+    names = [f"part{i}" for i in range(parts)]
+    g.node("Split", [whole, g.constant("sizes", np.full(parts, 4, np.int64))], names, axis=1)
+    return g.node("Sum", [g.node("Tanh", [name], f"{name}.bent") for name in names], "sum")
+
+
+CHAINS = {"conv-norm-relu": conv_norm_relu, "encoder": encoder, "concat": concat, "split": split}
+# The numbers of layers, or of tensors. A layer of an encoder has eleven times as many nodes as one of convolutions. Where each part of a split was a kernel that computed all of them, 240
+# parts took 25 times as long as 60.
+SHORT = {"conv-norm-relu": (75, 300), "encoder": (12, 48), "concat": (60, 240), "split": (60, 240)}
+LONG = {"conv-norm-relu": (10, 30, 100, 300, 1000), "encoder": (2, 12, 48, 192), "concat": (60, 250, 1000, 2000), "split": (60, 250, 1000, 2000)}
+COMMANDS = {"check": ["check"], "compile": ["compile", "-o", "out.mlir", "--emit=mlir", "--quiet"], "program": ["compile", "-o", "out", "--cpu=x86-64-v3", "--quiet"]}
+CASES = [(chain, command) for chain in ("conv-norm-relu", "encoder") for command in ("check", "compile")] + [("concat", "program"), ("split", "program")]
 
 
 def cost(chain, command, layers, seconds):
@@ -78,7 +95,8 @@ def cost(chain, command, layers, seconds):
         g = Graph()
         g.output(CHAINS[chain](g, layers))
         g.save(f"{folder}/chain.onnx")
-        arguments = [f"{OPTIONS.bin}/mpc", command, "chain.onnx", "--precision", "fp16", "--loss", f"mse:{g.outputs[0].name}:target", *COMMANDS[command]]
+        subcommand, *options = COMMANDS[command]
+        arguments = [f"{OPTIONS.bin}/mpc", subcommand, "chain.onnx", "--precision", "fp16", "--loss", f"mse:{g.outputs[0].name}:target", *options]
         return harness.usage(arguments, cwd=folder, seconds=seconds)
 
 
@@ -106,4 +124,4 @@ if __name__ == "__main__":
     OPTIONS = harness.arguments(__doc__)
     OPTIONS.long = LONG_RUN
     SIZES, LIMIT = (LONG, 1800) if LONG_RUN else (SHORT, 120)
-    harness.main([(f"ladder/{chain}-{command}", climbs(chain, command, SIZES[chain], LIMIT)) for chain in CHAINS for command in COMMANDS], OPTIONS.only, jobs=os.cpu_count())
+    harness.main([(f"ladder/{chain}-{command}", climbs(chain, command, SIZES[chain], LIMIT)) for chain, command in CASES], OPTIONS.only, jobs=os.cpu_count())
