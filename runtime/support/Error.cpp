@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
 namespace mpc::rt {
 
@@ -51,6 +52,12 @@ static std::optional<Error> caught(FunctionRef<void()> work) {
     throw;
   } catch (const std::length_error &) {
     return Error("", "out of memory: a size is beyond what a program can have", "use a smaller batch or less data");
+  } catch (const std::system_error &error) {
+    // std::thread throws it; files and everything else have errors of their own.
+    if (error.code() == std::errc::resource_unavailable_try_again)
+      return Error("", "the system lets this process start no more threads",
+                   "take fewer with --threads, or raise the limit: ulimit -u, or that of the container (pids)");
+    return Error("", error.what(), "this is a defect of mpc; please report it");
   } catch (const std::exception &error) {
     return Error("", error.what(), "this is a defect of mpc; please report it");
   }

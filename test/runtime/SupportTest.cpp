@@ -22,6 +22,7 @@
 #include <optional>
 #include <set>
 #include <sys/resource.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -222,6 +223,18 @@ TEST(Transpose, MatchesTheDefinition) {
   } while (std::next_permutation(permutation.begin(), permutation.end()));
   EXPECT_TRUE(Transpose({8, 1, 28, 28}, {0, 2, 3, 1}).identity());
   EXPECT_FALSE(Transpose({8, 2, 28, 28}, {0, 2, 3, 1}).identity());
+}
+
+TEST(Attempt, TooManyThreadsAreNoDefect) {
+  // std::thread throws this where the system's limit is reached.
+  std::optional<Error> error = attempt(
+      [] { throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again), "Resource"); });
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->text().find("no more threads"), std::string::npos) << error->text();
+  EXPECT_NE(error->text().find("--threads"), std::string::npos) << error->text();
+  error = attempt([] { throw std::system_error(std::make_error_code(std::errc::invalid_argument)); });
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->text().find("a defect of mpc"), std::string::npos) << error->text();
 }
 
 TEST(Outputs, AreNoInputs) {
