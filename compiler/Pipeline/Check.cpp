@@ -26,6 +26,14 @@ static ImportProblem problemOf(Diagnostic &diagnostic) {
   return problem;
 }
 
+/// What is said of warnings about a module with stand-ins: what depends on an unsupported node is missing in it, so
+/// they follow from the errors that were reported.
+static std::string consequences(int64_t count) {
+  return count == 1 ? "a warning about the rest of the network follows from these errors, and is left out"
+                    : std::to_string(count) +
+                          " warnings about the rest of the network follow from these errors, and are left out";
+}
+
 /// Emits errors about the names of losses where there is no module in which the training passes could find them.
 static void checkLosses(Location loc, const ImportReport &report, const TrainingOptions &options) {
   SmallVector<training::StatedOutput> outputs;
@@ -59,9 +67,13 @@ static TrainingReport checkWith(MLIRContext &context, StringRef name, const Impo
     ScopedDiagnosticHandler silent(&context, [](Diagnostic &) { return success(); }); // the report has all of them
     module = import(options, report);
   }
+  const bool whole = report.ok();
+  int64_t numConsequences = 0;
   ScopedDiagnosticHandler collect(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
       report.problems.push_back(problemOf(diagnostic));
+    else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning && !whole)
+      ++numConsequences;
     else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
       report.notes.push_back(locationName(diagnostic.getLocation()) + ": " + diagnostic.str());
     return success();
@@ -70,7 +82,10 @@ static TrainingReport checkWith(MLIRContext &context, StringRef name, const Impo
     checkLosses(NameLoc::get(StringAttr::get(&context, name)), report, training);
     return report;
   }
-  if (failed(buildTraining(*module, training)) || !report.ok())
+  LogicalResult built = buildTraining(*module, training);
+  if (numConsequences > 0)
+    report.notes.push_back(consequences(numConsequences));
+  if (failed(built) || !report.ok())
     return report;
   llvm::append_range(report.assumed, assumedLosses(*module));
   report.data = dataArrays(*module);
@@ -100,10 +115,20 @@ OwningOpRef<ModuleOp> mpc::importForTraining(MLIRContext &context, StringRef pat
   OwningOpRef<ModuleOp> module = importOnnx(context, path, options, &report);
   if (report.ok())
     return module;
-  if (module)
-    (void)buildTraining(*module, training);
-  else
+  if (module) {
+    int64_t numConsequences = 0;
+    {
+      ScopedDiagnosticHandler errors(&context, [&](Diagnostic &diagnostic) {
+        numConsequences += diagnostic.getSeverity() == DiagnosticSeverity::Warning;
+        return success(diagnostic.getSeverity() == DiagnosticSeverity::Warning); // the others go on to the user
+      });
+      (void)buildTraining(*module, training);
+    }
+    if (numConsequences > 0)
+      emitRemark(NameLoc::get(StringAttr::get(&context, path))) << consequences(numConsequences);
+  } else {
     checkLosses(NameLoc::get(StringAttr::get(&context, path)), report, training);
+  }
   return {};
 }
 

@@ -122,7 +122,8 @@ static Import::Input readInput(MLIRContext *context, const onnx::ValueInfoProto 
   const auto &type = info.type().tensor_type();
   input.element = elementType(context, type.elem_type());
   if (!input.element)
-    fail(shown, "element type " + onnxTypeName(type.elem_type()) + " is not supported");
+    fail(shown, "element type " + onnxTypeName(type.elem_type()) + " is not supported",
+         "inputs are floats, integers or booleans: turn other data into numbers before the network");
   if (!type.has_shape())
     fail(shown, "this graph input has no shape", "export the model with input shapes; shapes are static in mpc");
   for (const auto &dim : type.shape().dim()) {
@@ -226,7 +227,8 @@ void Import::bindInput(const Input &input) {
     shape.push_back(extent.value_or(0));
   }
   if (bound && !elementCount(shape)) {
-    problem({shown, "", 0, "", "has a negative dimension or more than 2^33 elements", ""});
+    problem({shown, "", 0, "", "has a negative dimension or more than 2^33 elements",
+             "take a smaller batch, or correct the shape of the input"});
     bound = false;
   }
   Entry entry;

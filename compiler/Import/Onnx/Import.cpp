@@ -341,7 +341,9 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
       error.problem.why = other ? "is not supported at this opset" : "is not supported";
       error.problem.hint =
           other ? "supported from opset " + std::to_string(other->since) + " to " + std::to_string(other->until)
-                : "docs/ops.md lists the supported operators";
+                : insteadOf(proto.op_type()).str();
+      if (error.problem.hint.empty())
+        error.problem.hint = "docs/ops.md lists the supported operators";
       throw error;
     }
     checkCount("inputs", proto.input(), row->inputs.at(opset));
@@ -370,7 +372,8 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
     node.checkAttributesAsked();
     for (size_t i = 0; i < node.numOutputs(); ++i)
       if (node.used(i) && !values.count(proto.output(int(i))))
-        node.fail("output " + std::to_string(i) + " ('" + printable(proto.output(int(i))) + "') is not supported");
+        node.limit("output " + std::to_string(i) + " ('" + printable(proto.output(int(i))) + "') is not supported",
+                   "this is a limit of mpc: export a module that does not use this output");
     finishOutputs(proto, loc);
   } catch (ImportError &error) {
     unsupported.push_back(error.problem);
@@ -504,6 +507,27 @@ std::vector<Entry> Import::inlineGraph(onnx::GraphProto &graph, int64_t opset, L
 
 //===-- Outputs, and the whole -----------------------------------------------------------------===//
 
+/// Adds a note where the file states another shape for an output than its nodes make: another program may read the
+/// file in another way.
+static void noteOtherShape(const onnx::ValueInfoProto &output, ArrayRef<int64_t> made, ImportReport &report) {
+  if (!output.type().has_tensor_type() || !output.type().tensor_type().has_shape())
+    return;
+  const auto &dims = output.type().tensor_type().shape().dim();
+  bool same = size_t(dims.size()) == made.size();
+  for (int i = 0; same && i < dims.size(); ++i)
+    same = !dims[i].has_dim_value() || dims[i].dim_value() == made[size_t(i)];
+  if (same)
+    return;
+  std::string stated;
+  for (const auto &dim : dims)
+    stated += (stated.empty() ? "" : ",") + (dim.has_dim_value()       ? std::to_string(dim.dim_value())
+                                             : dim.dim_param().empty() ? "?"
+                                                                       : printable(dim.dim_param()));
+  report.notes.push_back("the file states the shape [" + stated + "] for output '" + printable(output.name()) +
+                         "', but its nodes make [" +
+                         llvm::join(llvm::map_range(made, [](int64_t d) { return std::to_string(d); }), ",") + "]");
+}
+
 void Import::bindOutputs() {
   const auto &graph = current->proto.graph();
   if (graph.output_size() == 0)
@@ -542,6 +566,8 @@ void Import::bindOutputs() {
       continue;
     }
     results.push_back(materialize(it->second));
+    if (!rebound) // the file states shapes for the batch that it was exported with
+      noteOtherShape(output, shapeOf(results.back()), report);
     types.push_back(results.back().getType());
     attributes.push_back(
         builder.getDictionaryAttr({builder.getNamedAttr(train::kNameAttr, builder.getStringAttr(output.name())),

@@ -21,11 +21,21 @@ void Node::fail(const Twine &why, const Twine &hint, const Twine &attribute) {
   throw error; // the importer adds node, op and opset
 }
 
+static const char *const kLimitHint =
+    "this is a limit of mpc; compute the same in the module with other ops (docs/ops.md lists them)";
+
+void Node::limit(const Twine &why, const Twine &hint, const Twine &attribute) {
+  const std::string own = hint.str();
+  fail(why, own.empty() ? Twine(kLimitHint) : Twine(own), attribute);
+}
+
 void Node::unsupported(const Twine &why, const Twine &hint, const Twine &attribute) {
   ImportProblem problem;
   problem.attribute = attribute.str();
   problem.why = why.str();
   problem.hint = hint.str();
+  if (problem.hint.empty())
+    problem.hint = kLimitHint;
   auto same = [&](const ImportProblem &other) { return other.why == problem.why; };
   if (llvm::none_of(import.unsupported, same))
     import.unsupported.push_back(problem);
@@ -65,7 +75,8 @@ Value Node::floatIn(size_t i) {
   if (!isa<FloatType>(element(i))) {
     std::string text;
     llvm::raw_string_ostream(text) << element(i);
-    fail("input " + Twine(i) + " is " + text + "; only floats are supported");
+    limit("input " + Twine(i) + " is " + text + "; only floats are supported",
+          "cast it to a float type before the node");
   }
   return in(i);
 }
@@ -191,7 +202,8 @@ void Node::ignore(ArrayRef<StringRef> names) {
 void Node::checkAttributesAsked() {
   for (const auto &attribute : proto.attribute())
     if (!asked.count(attribute.name()))
-      unsupported("attribute '" + printable(attribute.name()) + "' is not supported at this opset", "",
+      unsupported("attribute '" + printable(attribute.name()) + "' is not supported at this opset",
+                  "leave it out where it has no effect, or export at an opset whose op has no such attribute",
                   printable(attribute.name()));
 }
 
@@ -262,7 +274,8 @@ RankedTensorType Node::tensorType(ArrayRef<int64_t> shape, Type element) {
     std::string text;
     llvm::raw_string_ostream stream(text);
     llvm::interleave(shape, stream, "x");
-    fail("its result [" + text + "] has a negative dimension or more than 2^33 elements");
+    fail("its result [" + text + "] has a negative dimension or more than 2^33 elements",
+         "take a smaller batch where the shape is meant, or correct the node's attributes");
   }
   return RankedTensorType::get(shape, element);
 }

@@ -45,7 +45,11 @@ public:
 
   [[noreturn]] void fail(const llvm::Twine &why, const llvm::Twine &hint = "", const llvm::Twine &attribute = "");
 
-  /// Does what fail does, but goes on, so that all problems of one node are reported together; the ops that
+  /// Fails because of what mpc cannot do, where the node itself is right: without a hint of its own the error says
+  /// that, rather than blames the model.
+  [[noreturn]] void limit(const llvm::Twine &why, const llvm::Twine &hint = "", const llvm::Twine &attribute = "");
+
+  /// Does what limit does, but goes on, so that all problems of one node are reported together; the ops that
   /// are built after it are thrown away.
   void unsupported(const llvm::Twine &why, const llvm::Twine &hint = "", const llvm::Twine &attribute = "");
 

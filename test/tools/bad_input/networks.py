@@ -124,6 +124,14 @@ def scan(*nodes, again=False, **attributes):
 SCAN_SUM = ("Add", ["s", "e"], "o"), ("Mul", ["o", "e"], "p")
 
 
+def cut_off(folder):
+    """Writes a network of which everything before an unsupported op is lost: its two results are stated, but not that op's."""
+    g = Graph()
+    x = g.node("Frobnicate", [g.node("Gemm", [g.input("x", [2, 3]), g.weight("a", (3, 3)), g.weight("b", (3,))], "front")], "strange")
+    g.node("ReduceMean", [g.node("MatMul", [x, g.weight("w", (3, 3))], "back")], "loss", keepdims=0)
+    g.output("back", [2, 3]).output("loss", []).save(f"{folder}/bad.onnx")
+
+
 def branch_in_body(g, x):
     branches = {f"{name}_branch": helper.make_graph([helper.make_node(op, ["s", "e"], [op])], op, [], [helper.make_tensor_value_info(op, FLOAT, [2, 3])])
                 for name, op in (("then", "Add"), ("else", "Sub"))}
@@ -181,6 +189,11 @@ ROWS = [
     Row("opset-too-new", COMPILE, ["opset 99 is not supported"], edited(lambda m: setattr(m.opset_import[0], "version", 99))),
     # Ops
     Row("unknown-op", COMPILE, ["'Frobnicate' (opset 17): is not supported", "strange"], graph(lambda g, x: g.node("Frobnicate", [dense(g, x)], "strange"))),
+    Row("consequences-are-counted", COMPILE, ["'Frobnicate' (opset 17): is not supported", "2 warnings about the rest of the network follow from these errors"], cut_off),
+    Row("op-with-an-alternative", COMPILE, ["'Einsum' (opset 17): is not supported", "write it with transpose, reshape and matmul"],
+        graph(lambda g, x: g.node("Einsum", [dense(g, x), x], "sums", equation="ij,ij->i"))),
+    Row("soft-targets", COMPILE, ["labels must be int32 or int64", "-(target * log_softmax(scores)).sum(1).mean()"],
+        graph(lambda g, x: g.node("SoftmaxCrossEntropyLoss", [dense(g, x), x], "entropy"))),
     Row("unknown-domain", COMPILE, ["domain 'com.example' is not supported"], edited(lambda m: setattr(m.graph.node[1], "domain", "com.example"))),
     Row("unsupported-attribute-value", COMPILE, ["grown", "mode 'cubic'"],
         graph(lambda g, x: g.node("Resize", [g.node("Reshape", [dense(g, x), g.constant("s", np.array([1, 1, 2, 3]))], "image"), "", g.constant("scales", np.float32([1, 1, 2, 2]))], "grown", mode="cubic"))),

@@ -155,7 +155,7 @@ struct Attention {
     double cap = n.floatAttribute("softcap", 0.0);
     int64_t mode = n.intAttribute("qk_matmul_output_mode", 0);
     if (!(scale >= 0))
-      n.fail("a negative scale is not supported", "", "scale");
+      n.limit("a negative scale is not supported", "", "scale");
     Type element = elementOf(q), precision = element;
     if (n.hasAttribute("softmax_precision"))
       precision = elementType(n.context, n.intAttribute("softmax_precision"));

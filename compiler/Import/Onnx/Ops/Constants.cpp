@@ -76,7 +76,7 @@ static void range(Node &n) {
            delta = n.constantNumber(2, "delta");
     double count = std::max(std::ceil((limit - start) / delta), 0.0);
     if (!(count <= double(kMaxCount)))
-      n.fail("would have " + std::to_string(count) + " elements");
+      n.limit("would have " + std::to_string(count) + " elements");
     std::vector<double> values;
     for (int64_t i = 0; i < int64_t(count); ++i)
       values.push_back(start + double(i) * delta);
@@ -91,7 +91,7 @@ static void range(Node &n) {
   std::vector<int64_t> values;
   for (__int128 v = start; delta > 0 ? v < limit : v > limit; v += delta) {
     if (int64_t(values.size()) >= kMaxCount)
-      n.fail("would have more than " + Twine(kMaxCount) + " elements");
+      n.limit("would have more than " + Twine(kMaxCount) + " elements");
     values.push_back(int64_t(v));
   }
   HostTensor t = HostTensor::fromInts(RankedTensorType::get(int64_t(values.size()), n.element(0)), values);
@@ -105,7 +105,7 @@ static void eyeLike(Node &n) {
   if (n.hasAttribute("dtype"))
     element = elementType(n.context, n.intAttribute("dtype"));
   if (!element)
-    n.fail("this element type is not supported", "", "dtype");
+    n.limit("this element type is not supported", "", "dtype");
   if (n.rank(0) != 2 || n.type(0).getNumElements() > 1 << 24)
     n.fail("the input must be a matrix of at most 2^24 elements");
   int64_t rows = n.shape(0)[0], columns = n.shape(0)[1];
@@ -121,7 +121,7 @@ static void eyeLike(Node &n) {
 /// NonZero of a constant, which exporters use for indexing.
 static void nonZero(Node &n) {
   if (n.constant(0, "the input").size() > kMaxMoved)
-    n.fail("more than 2^20 elements are not supported");
+    n.limit("more than 2^20 elements are not supported");
   std::vector<double> values = n.constant(0, "the input").doubles();
   Shape shape(n.shape(0));
   if (shape.empty())

@@ -136,7 +136,10 @@ static Value scatter(Node &n, Value data, Value positions, Value updates, const 
   if (reduction == "add")
     return n.add(data, spread(updates));
   if (reduction != "none")
-    n.fail("reduction '" + printable(reduction) + "' is not supported", "none or add", "reduction");
+    n.limit("reduction '" + printable(reduction) + "' is not supported",
+            "only none and add are; for the largest or smallest of each group, take a maximum or minimum over a dense "
+            "dimension (ReduceMax) of masked values",
+            "reduction");
   Value count = spread(n.constantValue(HostTensor::fromDoubles(typeOf(updates), 1.0)));
   // Duplicates give their mean, so that equal updates count once.
   Value written = n.compare(Predicate::gt, count, n.number(0, data));

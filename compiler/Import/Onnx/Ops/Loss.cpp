@@ -73,7 +73,11 @@ static void loss(Node &n) {
   if (n.rank(0) < 2)
     n.fail("scores are [N, C, d...], not of rank " + Twine(n.rank(0)));
   if (!elementOf(labels).isInteger(32) && !elementOf(labels).isInteger(64))
-    n.fail("labels must be int32 or int64");
+    n.limit("labels must be int32 or int64, the number of the class",
+            isa<FloatType>(elementOf(labels)) ? "for soft targets (a probability for each class) compute -(target * "
+                                                "log_softmax(scores)).sum(1).mean() in "
+                                                "the module"
+                                              : "cast the labels to int64 before the node");
   n.import.markLabels(labels, n.shape(0)[1], ignoreIndex);
   SmallVector<Value> operands = {scores, labels};
   if (n.has(2))

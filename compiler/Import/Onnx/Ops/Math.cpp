@@ -199,7 +199,7 @@ static void cast(Node &n) {
   int64_t code = n.intAttribute("to");
   Type to = elementType(n.context, code);
   if (!to)
-    n.fail("element type " + onnxTypeName(code) + " is not supported", "", "to");
+    n.limit("element type " + onnxTypeName(code) + " is not supported", "", "to");
   if (to == n.element(0))
     return n.forward(0, 0);
   n.out(0, n.cast(n.in(0), to));
@@ -216,7 +216,7 @@ static void bitCast(Node &n) {
   int64_t code = n.intAttribute("to");
   Type to = elementType(n.context, code), from = n.element(0);
   if (!to)
-    n.fail("element type " + onnxTypeName(code) + " is not supported", "", "to");
+    n.limit("element type " + onnxTypeName(code) + " is not supported", "", "to");
   if (elementBytes(from) != elementBytes(to))
     n.fail("the element types have " + Twine(elementBytes(from)) + " and " + Twine(elementBytes(to)) + " bytes", "",
            "to");

@@ -110,7 +110,7 @@ static Window window(Node &n, std::optional<Shape> weights, bool hasDilations, b
   check(w.dilations, spatial, 1, "dilations");
   for (int64_t in : n.shape(0).drop_front(2))
     if (in > INT32_MAX)
-      n.fail("spatial dimensions of " + Twine(in) + " elements are not supported");
+      n.limit("spatial dimensions of " + Twine(in) + " elements are not supported");
   w.low = w.high = Shape(spatial, 0);
   if (autoPad == "NOTSET" || autoPad.empty()) {
     if (pads) {
@@ -138,7 +138,7 @@ static void checkPoolPadding(Node &n, const Window &w) {
                  Twine(extent),
              "", "pads");
     if (positions > INT32_MAX / w.kernel[i])
-      n.fail("the window has too many elements", "", "kernel_shape");
+      n.limit("the window has too many elements", "", "kernel_shape");
     positions *= w.kernel[i];
   }
 }
@@ -214,8 +214,13 @@ static void convTranspose(Node &n) {
         n.fail("dimension " + Twine(i + 2) + " of the result would be " + Twine(wanted), "",
                outputShape ? "output_shape" : "strides");
       int64_t total = whole + outputPadding[i] - wanted;
-      if (same && !outputShape)
-        total = std::max<int64_t>(total, 0);
+      // ONNX gives input * stride elements here, and runtimes disagree (onnxruntime pads by nothing less than zero).
+      if (total < 0 && !outputShape)
+        n.limit("auto_pad '" + printable(autoPad) + "' makes dimension " + Twine(i + 2) + " of the result " +
+                    Twine(wanted) + " (input * stride), but the kernel reaches only " +
+                    Twine(whole + outputPadding[i]) + " elements: the padding would be negative",
+                "state the result's size with output_shape, or pads and output_padding in place of auto_pad",
+                "auto_pad");
       // Where the output is larger than the whole, the excess is at its end.
       w.low[i] = total < 0 ? 0 : autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
       w.high[i] = total - w.low[i];

@@ -42,7 +42,7 @@ static Type elementFor(Node &n, Type fallback) {
   int64_t code = n.intAttribute("dtype");
   Type element = elementType(n.context, code);
   if (!element)
-    n.fail("element type " + onnxTypeName(code) + " is not supported", "", "dtype");
+    n.limit("element type " + onnxTypeName(code) + " is not supported", "", "dtype");
   return element;
 }
 
@@ -97,7 +97,7 @@ static void multinomial(Node &n) {
     n.fail("classes are of type int32 or int64", "", "dtype");
   int64_t batch = n.shape(0)[0], classes = n.shape(0)[1];
   if (classes > 4096)
-    n.fail("more than 4096 classes are not supported");
+    n.limit("more than 4096 classes are not supported");
   Value x = n.floatIn(0);
   x = n.cast(x, computeType(elementOf(x)));
   Value weights = n.unary<ExpOp>(n.sub(x, n.reduce<ReduceMaxOp>(x, {1}, true)));

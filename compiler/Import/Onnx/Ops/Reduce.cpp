@@ -129,7 +129,7 @@ static void cumulative(Node &n) {
   int64_t rank = n.rank(0);
   int64_t axis = n.axis(n.constantInt(1, "axis"), rank), length = n.shape(0)[axis];
   if (length > 4096)
-    n.fail("more than 4096 elements along the axis are not supported");
+    n.limit("more than 4096 elements along the axis are not supported");
   // x[..., j, ...] is read as [..., 1, j, ...] and summed over j where j <= i.
   Shape shape(n.shape(0)), wide(shape);
   wide.insert(wide.begin() + axis, length);

@@ -206,7 +206,7 @@ static void tile(Node &n) {
     split.append({1, d});
     wide.append({r, d});
     if (!elementCount({r, d}))
-      n.fail("the result has more than 2^33 elements", "", "repeats");
+      n.limit("the result has more than 2^33 elements", "take a smaller batch", "repeats");
     shape.push_back(r * d);
   }
   (void)n.tensorType(shape, n.element(0));

@@ -1,0 +1,81 @@
+//===- Alternatives.cpp - what to export in place of ops that are not supported ------------------===//
+//
+// An op stands here if the network can be written another way, or does not need it for training. Each text goes on a
+// `hint:` line, behind an error that names the op and says that it is not supported.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/Onnx/Registry.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mpc;
+using namespace mpc::onnx_import;
+
+static constexpr char kIntegers[] =
+    "export the network before it is quantized: mpc trains floats, and --precision lowers them";
+static constexpr char kText[] =
+    "prepare such data before the network, and give the network the resulting numbers as an input";
+static constexpr char kWindow[] = "compute the window before the export, so that it is a constant of the model";
+static constexpr char kRegions[] =
+    "pick the points with Gather or GatherND, and weight them by products (bilinear interpolation), in the module";
+static constexpr char kDataShape[] =
+    "shapes may not depend on data: keep all elements, and choose between them with Where or a mask";
+static constexpr char kOptional[] = "export a module whose values are tensors, without optional ones";
+
+llvm::StringRef onnx_import::insteadOf(llvm::StringRef op) {
+  static const llvm::StringMap<llvm::StringRef> table = {
+      // Recurrence: the cells of torch.nn export as matrix products and activations.
+      {"LSTM", "apply torch.nn.LSTMCell in a loop over time, which the exporter writes out, or in torch's scan, which "
+               "becomes a Scan"},
+      {"GRU", "apply torch.nn.GRUCell in a loop over time, which the exporter writes out, or in torch's scan, which "
+              "becomes a Scan"},
+      {"RNN", "apply torch.nn.RNNCell in a loop over time, which the exporter writes out, or in torch's scan, which "
+              "becomes a Scan"},
+      {"Loop", "repeat a fixed number of times: with a loop of Python, which the exporter writes out, or as a Scan"},
+      {"SequenceMap", "apply the function to each tensor in a loop of Python, which the exporter writes out"},
+      // Sums, products and choices.
+      {"Einsum", "write it with transpose, reshape and matmul, or as a product that is summed (a.unsqueeze * "
+                 "b.unsqueeze).sum"},
+      {"TopK", "for the largest element take max and argmax; leave other choices and sorting to the code behind the "
+               "network"},
+      {"Unique", kDataShape},
+      {"Compress", kDataShape},
+      {"GlobalLpPool", "take the norm over the spatial dimensions (ReduceL1, ReduceL2)"},
+      {"CenterCropPad", "cut and pad with fixed sizes (Slice, Pad)"},
+      {"ReverseSequence", "give the reversed positions as an input, and pick the elements with GatherElements"},
+      {"Col2Im", "write it as a transposed convolution (ConvTranspose) whose weights are ones and zeros"},
+      {"MaxUnpool", "write the elements to their places with ScatterND"},
+      {"DFT", "multiply by the cosines and sines of the transform as a constant matrix (MatMul)"},
+      // Pictures.
+      {"GridSample", kRegions},
+      {"AffineGrid", "multiply a constant grid of positions by the transform (MatMul)"},
+      {"RoiAlign", kRegions},
+      {"MaxRoiPool", kRegions},
+      {"DeformConv", kRegions},
+      {"NonMaxSuppression",
+       "it belongs behind the network: export the module without it, train its scores and boxes, and "
+       "apply it to what `predict` writes"},
+      // What belongs before the network, or before its quantization.
+      {"ImageDecoder", kText},
+      {"MelWeightMatrix", "compute the matrix before the export, so that it is a constant of the model"},
+      {"RegexFullMatch", kText},
+      {"STFT", kText},
+      {"StringConcat", kText},
+      {"StringNormalizer", kText},
+      {"StringSplit", kText},
+      {"TfIdfVectorizer", kText},
+      {"BlackmanWindow", kWindow},
+      {"HammingWindow", kWindow},
+      {"HannWindow", kWindow},
+      {"ConvInteger", kIntegers},
+      {"DequantizeLinear", kIntegers},
+      {"DynamicQuantizeLinear", kIntegers},
+      {"MatMulInteger", kIntegers},
+      {"QLinearConv", kIntegers},
+      {"QLinearMatMul", kIntegers},
+      {"QuantizeLinear", kIntegers},
+      {"Optional", kOptional},
+      {"OptionalGetElement", kOptional},
+      {"OptionalHasElement", kOptional},
+  };
+  return table.lookup(op);
+}
