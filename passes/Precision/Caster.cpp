@@ -30,6 +30,14 @@ Value Caster::get(Value x, Type element, Operation *user, const Twine &reason) {
   return known[{x, element}] = made;
 }
 
+/// The location of a cast: that of its operand. No node makes what enters an iteration of a scan, so casts of it have the
+/// location of what they serve.
+static Location placeOf(Value x, Operation *user) {
+  auto argument = dyn_cast<BlockArgument>(x);
+  auto scan = argument ? dyn_cast<ScanOp>(argument.getOwner()->getParentOp()) : ScanOp();
+  return scan && !scan.isInvariant(argument.getArgNumber()) ? user->getLoc() : x.getLoc();
+}
+
 Value Caster::create(Value x, Type element, Operation *user, const Twine &reason) {
   Operation *op = x.getDefiningOp();
   OpBuilder b(x.getContext());
@@ -55,7 +63,7 @@ Value Caster::create(Value x, Type element, Operation *user, const Twine &reason
     moved->getResult(0).setType(typeOf(x).clone(element));
     return moved->getResult(0);
   }
-  auto made = CastOp::create(b, x.getLoc(), typeOf(x).clone(element), x);
+  auto made = CastOp::create(b, placeOf(x, user), typeOf(x).clone(element), x);
   made->setAttr(kReasonAttr, b.getStringAttr(reason));
   inserted.insert(made);
   ++numCasts;
