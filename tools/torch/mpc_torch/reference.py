@@ -10,6 +10,9 @@ The file is one of numpy (savez):
     loss, grad/PARAM        float64, of the module in float64. A parameter that the loss does not depend on has zeros
     own/loss, own/grad/PARAM      the same in the module's precision
     error/TYPE/loss, error/TYPE/PARAM   relative distance of torch.autocast in bfloat16 and float16 from float64
+    rounding/loss, rounding/grad/PARAM, rounding/buffer/NAME   how far a number moves (the norm of the difference) where the module runs in its own precision, or where all
+                            parameters and inputs of the float64 run are off by a relative ROUNDING: a pre-activation next to zero may then have the other sign
+    error/TYPE/buffer/NAME  relative distance of a buffer behind a step in torch.autocast
     buffer/NAME, loss/2     where forward updates buffers: their values after the step, and the loss of a second forward without an update of parameters
     value/NAME              of a float value of the graph in float64: sum |x|, sqrt(sum x^2), sum x_i cos(i) over its elements in their order
 """
@@ -24,6 +27,8 @@ from .errors import ExportError, at, place_of
 from .fingerprints import fingerprints
 
 FLOAT16_SCALES = (1024.0, 64.0, 1.0)
+# All weights and inputs may have this relative error: some ten layers have float32 sums that are off by some 1e-7 each.
+ROUNDING = 2e-6
 
 
 class Step:
@@ -84,7 +89,8 @@ def reference(module, inputs, outputs, text, labels, graph, program, names):
     wide, wide_inputs = draws.in_float64(draws.without_dropout(made)[0]), {name: widened(value) for name, value in inputs.items()}
     before = {name: buffer.clone() for name, buffer in wide.named_buffers()}
     exact = Step(wide, wide_inputs, outputs, loss, widened(target), own=own)
-    near = Step(draws.without_dropout(made)[0], inputs, outputs, loss, target)
+    narrow = draws.without_dropout(made)[0]
+    near = Step(narrow, inputs, outputs, loss, target)
     stored_names = {tensor.name for tensor in graph.initializer}
     trained = [name for name in exact.gradients if name in stored_names]
 
@@ -94,10 +100,12 @@ def reference(module, inputs, outputs, text, labels, graph, program, names):
     arrays |= {"loss": exact.loss.cpu().numpy(), "own/loss": near.loss.cpu().numpy()}
     for name in trained:
         arrays[f"grad/{name}"], arrays[f"own/grad/{name}"] = exact.gradients[name].cpu().numpy(), near.gradients[name].cpu().numpy()
+    buffers = changed_buffers(wide, before, stored_names)
     if own == torch.float32:
         for kind in ("bfloat16", "float16"):
-            arrays |= autocast_errors(kind, made, inputs, outputs, loss, target, exact, trained)
-    arrays |= buffer_values(wide, before, wide_inputs, outputs, loss, widened(target), own, stored_names)
+            arrays |= autocast_errors(kind, made, inputs, outputs, loss, target, exact, trained, buffers)
+    arrays |= rounding(made, wide_inputs, outputs, loss, widened(target), own, exact, trained, buffers, [(near, narrow)])
+    arrays |= buffer_values(wide, buffers, wide_inputs, outputs, loss, widened(target), own)
     made_by_nodes = {output for node in graph.node for output in node.output if output}
     names = {name: value for name, value in names.items() if value in made_by_nodes}
     arrays |= {f"value/{name}": numbers for name, numbers in fingerprints(program, module, wide_inputs, own, names).items()}
@@ -149,26 +157,55 @@ def relative(found, wanted):
     return (found - wanted).norm().item() / norm if norm > 0 else None
 
 
-def autocast_errors(kind, made, inputs, outputs, loss, target, exact, trained):
+def rounding(made, inputs, outputs, loss, target, own, exact, trained, buffers, runs):
+    """Returns how far loss, gradients and buffers are from the exact ones in the steps of `runs`, and in one whose parameters and inputs are slightly off."""
+    generator = torch.Generator().manual_seed(1)
+
+    def off(value):
+        if not (isinstance(value, torch.Tensor) and value.is_floating_point()):
+            return value
+        return value * (1 + ROUNDING * (2 * torch.rand(value.shape, generator=generator, dtype=torch.float64) - 1)).to(value)
+
+    moved = draws.without_dropout(made)[0].double()
+    with torch.no_grad():
+        for parameter in moved.parameters():
+            parameter.copy_(off(parameter))
+    runs = [*runs, (Step(moved, {name: off(value) for name, value in inputs.items()}, outputs, loss, target, own=own), moved)]
+    found = {"loss": max(abs((step.loss - exact.loss).item()) for step, _ in runs)}
+    for name in trained:
+        found[f"grad/{name}"] = max((step.gradients[name] - exact.gradients[name]).norm().item() for step, _ in runs)
+    for name, buffer in buffers.items():
+        found[f"buffer/{name}"] = max((dict(module.named_buffers())[name].double() - buffer.double()).norm().item() for _, module in runs)
+    return {f"rounding/{name}": numpy.float64(error) for name, error in found.items()}
+
+
+def autocast_errors(kind, made, inputs, outputs, loss, target, exact, trained, buffers):
     """Returns how far torch.autocast is from float64, or nothing where torch cannot do it. Gradients of float16 need a scale; a smaller one is tried where they overflow."""
     place = next((p.device.type for p in made.parameters()), "cpu")
     for scale in FLOAT16_SCALES if kind == "float16" else (1.0,):
+        run = draws.without_dropout(made)[0]
         try:
-            step = Step(draws.without_dropout(made)[0], inputs, outputs, loss, target, scale=scale, around=torch.autocast(place, dtype=getattr(torch, kind)))
+            step = Step(run, inputs, outputs, loss, target, scale=scale, around=torch.autocast(place, dtype=getattr(torch, kind)))
         except (ExportError, RuntimeError):
             return {}
         if torch.isfinite(step.loss) and all(torch.isfinite(gradient).all() for gradient in step.gradients.values()):
             errors = {"loss": relative(step.loss, exact.loss)} | {name: relative(step.gradients[name], exact.gradients[name]) for name in trained}
+            errors |= {f"buffer/{name}": relative(dict(run.named_buffers())[name].double(), buffer.double()) for name, buffer in buffers.items()}
             return {f"error/{kind}/{name}": numpy.float64(error) for name, error in errors.items() if error is not None}
     return {}
 
 
-def buffer_values(wide, before, inputs, outputs, loss, target, own, stored_names):
-    """Returns the buffers of the file that the step has changed, and the loss of a second forward. `wide` is the copy that has made the step."""
-    changed = {name: buffer for name, buffer in wide.named_buffers() if not torch.equal(buffer, before[name]) and name.rpartition(".")[2] != "num_batches_tracked"}
-    if not changed:
+def changed_buffers(wide, before, stored_names):
+    """Returns {name: value} of the file's buffers that a step has changed; `wide` is the copy that has made it."""
+    return {name: buffer.detach().clone() for name, buffer in wide.named_buffers()
+            if name in stored_names and not torch.equal(buffer, before[name]) and name.rpartition(".")[2] != "num_batches_tracked"}
+
+
+def buffer_values(wide, buffers, inputs, outputs, loss, target, own):
+    """Returns the buffers, and the loss of a second forward where there are some. `wide` is the copy that has made the step."""
+    if not buffers:
         return {}
-    arrays = {f"buffer/{name}": buffer.detach().double().cpu().numpy().copy() for name, buffer in changed.items() if name in stored_names}
+    arrays = {f"buffer/{name}": buffer.double().cpu().numpy() for name, buffer in buffers.items()}
     with torch.no_grad():
         result, mode = draws.run(wide, inputs, own)
         arrays["loss/2"] = loss.of(named_outputs(result, outputs), target, mode.scores_of).double().cpu().numpy()
