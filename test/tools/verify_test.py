@@ -113,14 +113,14 @@ def right():
 
 
 def own_error():
-    """Checks that the bound is three times PyTorch's own distance from float64, where that is larger."""
+    """Checks that the bound is three times PyTorch's own distance from float64, and more for few elements, where that is larger."""
     with harness.folder() as folder:
         graph = mlp()
         arrays = reference(graph)
         arrays["own/grad/fc1.weight"] = arrays["grad/fc1.weight"] * (1 + 1e-2)
         arrays["own/loss"] = arrays["loss"] * (1 + 1e-3)
         said = verify(folder, graph, arrays)
-        check(abs(row(said, "fc1.weight")[1] - 3e-2) < 1e-4 and abs(row(said, "loss")[1] - 3e-3) < 1e-4, said)
+        check(abs(row(said, "fc1.weight")[1] - 3e-2 * (1 + 4 / 32**0.5)) < 1e-3 and abs(row(said, "loss")[1] - 3e-3) < 1e-4, said)
         arrays["own/grad/fc1.weight"] = arrays["grad/fc1.weight"] * 1.5
         expect(verify(folder, graph, arrays), "says little: PyTorch itself is that far from float64", "5 numbers agree, 1 of them within bounds that say little")
 
@@ -270,7 +270,10 @@ def buffers():
         check(row(said, "loss/2")[0] < 1e-5, said)
         # An overflow before the step changes no state.
         expect(verify(folder, graph, arrays, "--precision=fp16", "--init-scale=1073741824"), "steps that overflowed", "8 numbers agree")
-        arrays["buffer/norm.running_mean"] = arrays["buffer/norm.running_mean"] * 1.01
+        # A running mean near zero is compared in standard deviations.
+        arrays["buffer/norm.running_mean"] = arrays["buffer/norm.running_mean"] + 1e-6
+        expect(verify(folder, graph, arrays), "8 numbers agree")
+        arrays["buffer/norm.running_mean"] = arrays["buffer/norm.running_mean"] + 1e-2
         arrays["loss/2"] = arrays["loss/2"] * 1.01
         expect(verify(folder, graph, arrays, differs=True), "error: model.onnx: 2 of 8 numbers differ from PyTorch's, first the buffer 'norm.running_mean'",
                "hint: the file does not update a buffer as the module does")

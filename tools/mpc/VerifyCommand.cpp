@@ -229,6 +229,7 @@ int verify(VerifyFlags &flags) {
   if (!module || (!flags.json.empty() && !outputsAreFree(flags.json, imported.files)) || failed(requireValues(*module)))
     return 1;
   const int dropouts = reference->dropoutOff ? replaceDropout(*module) : 0;
+  const std::map<std::string, std::string> variances = runningVariances(*module);
   if (failed(refuseRandomNumbers(*module)) || failed(buildTraining(*module, flags.training.options)))
     return 1;
   FailureOr<CompiledProgram> program =
@@ -244,7 +245,7 @@ int verify(VerifyFlags &flags) {
     const StepNumbers numbers = runStep(std::move(*program), *reference, flags.session);
     printHead(flags, *reference, numbers, dropouts);
     const std::vector<Row> rows =
-        compareStep(numbers, *reference, imported, toleranceOf(flags.training.options.precision));
+        compareStep(numbers, *reference, imported, variances, toleranceOf(flags.training.options.precision));
     printRows(rows);
     const bool equal = llvm::all_of(rows, [](const Row &row) { return row.ok; });
     ForwardComparison forward;

@@ -29,10 +29,9 @@ static constexpr double kIsZero = 1e-10;
 /// A larger bound hardly tells a right gradient from a wrong one.
 static constexpr double kSaysLittle = 0.5;
 
-/// How many times autocast's error a gradient of n elements may be off. That error is one draw of n numbers: two draws
-/// of a few numbers differ more than two of many (the ratio of two normal numbers exceeds 15 in 4 of 100 cases, that of
-/// two sums of 8 squares 50 in 1 of a million).
-static double timesAutocast(int64_t elements) {
+/// How many times PyTorch's own error a gradient of n elements may be off. That error is one draw of n numbers: two
+/// draws of a few numbers differ more than two of many (the ratio of two normal numbers exceeds 15 in 4 of 100 cases).
+static double timesTorch(int64_t elements) {
   return kOfTorch * (1 + 4 / std::sqrt(double(std::max<int64_t>(elements, 1))));
 }
 
@@ -47,13 +46,15 @@ std::string describeTolerances() {
         llvm::formatv("{0} {1} {2:e1} and {3:e1}", fixed.empty() ? "" : ",", each.precision, each.loss, each.gradient)
             .str();
   return "Errors are relative to PyTorch's numbers in float64: |difference| / |gradient|, with the Euclidean norm. The "
-         "bound is the larger of a fixed one and 3 times the error that PyTorch itself makes, if the reference has it: "
-         "in the module's own type, and for fp16 and bf16 in torch.autocast (up to 15 times for gradients of few "
-         "elements, of which one run says little). The fixed bounds of loss and gradients:" +
+         "bound is the larger of a fixed one and 3 times the error that PyTorch itself makes, if the reference has it, "
+         "in the module's own type, and for fp16 and bf16 in torch.autocast (for a gradient of n elements 3 + "
+         "12/sqrt(n) times, since one run says little of a few numbers). The fixed bounds of loss and gradients:" +
          fixed +
          "; for fp16 and bf16 these are 4 and 8 roundings (2^-11 and 2^-8), and 64 for a gradient where the reference "
          "does not have autocast's error. A gradient below 1e-4 of all gradients' norm (fp16, bf16: 2e-2) is measured "
-         "by that, and in fp32 one that is zero but for rounding by 4e-2, so that 64 roundings are allowed.";
+         "by that, and in fp32 one that is zero but for rounding by 4e-2, so that 64 roundings are allowed. A running "
+         "mean is "
+         "measured by the standard deviation.";
 }
 
 //===-- Comparison --------------------------------------------------------------------------===//
@@ -80,8 +81,8 @@ std::vector<double> doubles(const rt::Tensor &tensor) {
 class Comparison {
 public:
   Comparison(const StepNumbers &numbers, const Reference &reference, const ImportReport &imported,
-             const Tolerance &tolerance)
-      : numbers(numbers), reference(reference), imported(imported), tolerance(tolerance) {}
+             const std::map<std::string, std::string> &variances, const Tolerance &tolerance)
+      : numbers(numbers), reference(reference), imported(imported), variances(variances), tolerance(tolerance) {}
 
   std::vector<VerifyRow> run() {
     addLoss(VerifyRow::Kind::Loss, "loss", numbers.loss);
@@ -130,6 +131,7 @@ private:
   const StepNumbers &numbers;
   const Reference &reference;
   const ImportReport &imported;
+  const std::map<std::string, std::string> &variances;
   const Tolerance &tolerance;
   std::vector<VerifyRow> rows;
 };
@@ -137,11 +139,11 @@ private:
 
 void Comparison::addLoss(VerifyRow::Kind kind, const std::string &name, double loss) {
   const double truth = reference.number(name), scale = std::max(std::fabs(truth), 1e-30);
-  double torch = 0;
-  if (std::optional<double> own = reference.numberIfAny("own/" + name))
-    torch = std::fabs(*own - truth) / scale;
+  // PyTorch's own error in the first loss stands for that in the second one, too.
+  const double first = reference.number("loss");
+  double torch = std::fabs(reference.number("own/loss") - first) / std::max(std::fabs(first), 1e-30);
   if (tolerance.numpy)
-    torch = std::max(torch, reference.numberIfAny(rt::concat("error/", tolerance.numpy, "/", name)).value_or(0));
+    torch = std::max(torch, reference.numberIfAny(rt::concat("error/", tolerance.numpy, "/loss")).value_or(0));
   VerifyRow &row = add(kind, name);
   judge(row, std::fabs(loss - truth) / scale, std::max(tolerance.loss, kOfTorch * torch));
   row.note = llvm::formatv("{0:e6} (PyTorch: {1:e6})", loss, truth).str();
@@ -222,9 +224,8 @@ void Comparison::addGradients() {
     const bool isZero = gradient.norm > 0 && gradient.norm < kIsZero * all;
     const double zero = isZero ? tolerance.onlyZero : tolerance.zero;
     const double norm = std::max({gradient.norm, all * zero / tolerance.gradient, 1e-30});
-    const double torch =
-        std::max(kOfTorch * gradient.own, timesAutocast(gradient.elements) * gradient.autocast.value_or(0)) / norm;
-    judge(rows[index], gradient.difference / norm, std::max(fixed, torch));
+    const double torch = std::max(gradient.own, gradient.autocast.value_or(0)) / norm;
+    judge(rows[index], gradient.difference / norm, std::max(fixed, timesTorch(gradient.elements) * torch));
     rows[index].saysLittle = rows[index].ok && *rows[index].bound > kSaysLittle;
     if (!rows[index].ok && gradient.norm == 0)
       rows[index].note = "no gradient in PyTorch";
@@ -254,12 +255,21 @@ void Comparison::addBuffer(const std::string &name) {
     return differ(row, VerifyRow::Cause::Shape,
                   "has the shape " + rt::toString(ours->second.shape) + " here and " + rt::toString(shape) +
                       " in PyTorch");
-  judge(row, distance(doubles(ours->second), truth) / std::max(normOf(truth), 1e-30), tolerance.gradient);
+  double norm = normOf(truth);
+  // What a running mean is, and what it is off by, counts in standard deviations, by which it is divided.
+  if (auto variance = variances.find(name);
+      variance != variances.end() && reference.has("buffer/" + variance->second)) {
+    double sum = 0;
+    for (double v : reference.values("buffer/" + variance->second, shape))
+      sum += std::fabs(v);
+    norm = std::max(norm, std::sqrt(sum));
+  }
+  judge(row, distance(doubles(ours->second), truth) / std::max(norm, 1e-30), tolerance.gradient);
 }
 
 std::vector<VerifyRow> compareStep(const StepNumbers &numbers, const Reference &reference, const ImportReport &imported,
-                                   const Tolerance &tolerance) {
-  return Comparison(numbers, reference, imported, tolerance).run();
+                                   const std::map<std::string, std::string> &variances, const Tolerance &tolerance) {
+  return Comparison(numbers, reference, imported, variances, tolerance).run();
 }
 
 //===-- Output ------------------------------------------------------------------------------===//

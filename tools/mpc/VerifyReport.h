@@ -38,9 +38,9 @@ struct VerifyRow {
 };
 
 /// Compares every number of the reference. The rows are: the loss; the gradients in the order of the file, and
-/// those that the reference lacks; buffers; the second loss.
+/// those that the reference lacks; buffers; the second loss. `variances`: see runningVariances.
 std::vector<VerifyRow> compareStep(const StepNumbers &numbers, const Reference &reference, const ImportReport &imported,
-                                   const Tolerance &tolerance);
+                                   const std::map<std::string, std::string> &variances, const Tolerance &tolerance);
 
 /// Prints the rows as a table.
 void printRows(llvm::ArrayRef<VerifyRow> rows);

@@ -1,6 +1,7 @@
 #include "tools/mpc/VerifyStep.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Train/IR/Names.h"
 #include "runtime/core/StepLoop.h"
 #include "runtime/support/Error.h"
 #include "tools/mpc/Common.h"
@@ -46,6 +47,19 @@ LogicalResult refuseRandomNumbers(ModuleOp module) {
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
+}
+
+std::map<std::string, std::string> runningVariances(ModuleOp module) {
+  std::map<std::string, std::string> variances;
+  module.walk([&](graph::BatchNormOp norm) {
+    auto nameOf = [&](StringRef attribute) -> std::string {
+      auto symbol = norm->getAttrOfType<FlatSymbolRefAttr>(attribute);
+      auto variable = symbol ? module.lookupSymbol<train::VariableOp>(symbol.getAttr()) : nullptr;
+      return variable ? train::userName(variable).str() : "";
+    };
+    variances[nameOf(train::kRunningMeanAttr)] = nameOf(train::kRunningVarianceAttr);
+  });
+  return variances;
 }
 
 //===-- The step -------------------------------------------------------------------------------===//

@@ -25,6 +25,9 @@ struct StepNumbers {
 int replaceDropout(mlir::ModuleOp module, ImportReport *imported = nullptr);
 /// Emits an error and fails where results of @forward depend on random numbers.
 mlir::LogicalResult refuseRandomNumbers(mlir::ModuleOp module);
+/// Returns, for each running mean of a batch norm that trains in @forward, its running variance, by their names in the
+/// model.
+std::map<std::string, std::string> runningVariances(mlir::ModuleOp module);
 /// Runs the step. Throws rt::Error, also for inputs that the reference lacks or that do not fit the program.
 StepNumbers runStep(CompiledProgram &&program, const Reference &reference, const rt::SessionOptions &options);
 
