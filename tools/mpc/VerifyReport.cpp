@@ -47,7 +47,8 @@ std::string describeTolerances() {
             .str();
   return "Errors are relative to PyTorch's numbers in float64: |difference| / |gradient|, with the Euclidean norm. The "
          "bound is the larger of a fixed one and 3 times the error that PyTorch itself makes, if the reference has it, "
-         "in the module's own type, and for fp16 and bf16 in torch.autocast (for a gradient of n elements 3 + "
+         "in the module's own type, or where all weights and inputs are off by 2e-6, and for fp16 and bf16 in "
+         "torch.autocast (for a gradient of n elements 3 + "
          "12/sqrt(n) times, since one run says little of a few numbers). The fixed bounds of loss and gradients:" +
          fixed +
          "; for fp16 and bf16 these are 4 and 8 roundings (2^-11 and 2^-8), and 64 for a gradient where the reference "
@@ -123,7 +124,7 @@ private:
     VerifyRow row;
     int64_t elements = 0;
     double norm = 0, difference = 0;
-    double own = 0;                 ///< of PyTorch in the module's precision
+    double own = 0;                 ///< of PyTorch in the module's precision, or where its inputs are slightly off
     std::optional<double> autocast; ///< of torch.autocast
   };
   std::optional<Gradient> gradientOf(const std::string &name, double &norm);
@@ -142,6 +143,7 @@ void Comparison::addLoss(VerifyRow::Kind kind, const std::string &name, double l
   // PyTorch's own error in the first loss stands for that in the second one, too.
   const double first = reference.number("loss");
   double torch = std::fabs(reference.number("own/loss") - first) / std::max(std::fabs(first), 1e-30);
+  torch = std::max(torch, reference.numberIfAny("rounding/loss").value_or(0) / std::max(std::fabs(first), 1e-30));
   if (tolerance.numpy)
     torch = std::max(torch, reference.numberIfAny(rt::concat("error/", tolerance.numpy, "/loss")).value_or(0));
   VerifyRow &row = add(kind, name);
@@ -178,6 +180,7 @@ std::optional<Comparison::Gradient> Comparison::gradientOf(const std::string &na
   gradient.difference = distance(doubles(ours->second), truth);
   if (reference.has("own/" + array))
     gradient.own = distance(reference.values("own/" + array, shape), truth);
+  gradient.own = std::max(gradient.own, reference.numberIfAny("rounding/" + array).value_or(0));
   if (tolerance.numpy)
     if (std::optional<double> error = reference.numberIfAny(rt::concat("error/", tolerance.numpy, "/", name));
         error && std::isfinite(*error))
@@ -264,7 +267,13 @@ void Comparison::addBuffer(const std::string &name) {
       sum += std::fabs(v);
     norm = std::max(norm, std::sqrt(sum));
   }
-  judge(row, distance(doubles(ours->second), truth) / std::max(norm, 1e-30), tolerance.gradient);
+  norm = std::max(norm, 1e-30);
+  double torch = reference.numberIfAny("rounding/buffer/" + name).value_or(0) / norm;
+  if (tolerance.numpy)
+    if (auto error = reference.numberIfAny(rt::concat("error/", tolerance.numpy, "/buffer/", name)))
+      torch = std::max(torch, *error * normOf(truth) / norm);
+  judge(row, distance(doubles(ours->second), truth) / norm,
+        std::max(tolerance.gradient, timesTorch(int64_t(truth.size())) * torch));
 }
 
 std::vector<VerifyRow> compareStep(const StepNumbers &numbers, const Reference &reference, const ImportReport &imported,
