@@ -3,28 +3,34 @@ import numpy as np
 
 import families as plain
 import families_nn as nn
+from families_scan import scan
 from builder import Builder, Reject
 from graph import Node
 
 FAMILIES = [(plain.unary, 10), (plain.activation, 5), (plain.binary, 10), (plain.logic, 3), (plain.casts, 3), (plain.reduce, 5), (plain.pickers, 4), (plain.reshape, 5),
             (plain.transpose, 5), (plain.concat, 4), (plain.split, 2), (plain.slices, 3), (plain.expand, 3), (plain.pad, 2), (plain.blocks, 1), (plain.trilu, 1),
             (plain.gather, 4), (plain.shape_sums, 2), (plain.extremes_of_floats, 1), (plain.data_gather, 2), (nn.matmul, 6), (nn.gemm, 3), (nn.conv, 6), (nn.conv_transpose, 2), (nn.pool, 4), (nn.norm, 5), (nn.composed_norm, 3), (nn.resize, 1),
-            (nn.dropout, 1), (nn.loss_op, 1), (nn.chain, 4), (nn.attention, 1)]
+            (nn.dropout, 1), (nn.loss_op, 1), (nn.chain, 4), (nn.attention, 1), (scan, 1)]
 FUNCTIONS = [f for f, _ in FAMILIES]
 WEIGHTS = np.array([w for _, w in FAMILIES], float) / sum(w for _, w in FAMILIES)
 
 
-def generate(seed):
-    """Returns the graph of a seed, or None where the seed leads to none that can be trained."""
+def generate(seed, scans=False):
+    """Returns the graph of a seed, or None where the seed leads to none that can be trained. With `scans` it has a Scan in any case."""
     b = Builder(seed)
     try:
         begin(b)
-        nodes(b)
+        if scans:
+            nodes(b, b.number(0, 3))
+            with_scan(b)
+            nodes(b, len(b.graph.nodes) + b.number(0, 3))
+        else:
+            nodes(b, b.number(1, 4) if b.chance(0.2) else b.number(3, 14))
         finish(b)
     except Reject:
         return None
     prune(b)
-    return b.graph
+    return b.graph if not scans or any(node.op == "Scan" for node in b.graph.nodes) else None
 
 
 def begin(b):
@@ -36,8 +42,21 @@ def begin(b):
     b.parameter(tuple(b.extent() for _ in range(b.number(0, 4))), b.float_type())
 
 
-def nodes(b):
-    wanted, tries = b.number(1, 4) if b.chance(0.2) else b.number(3, 14), 0
+def with_scan(b):
+    """Adds a Scan, and another one now and then."""
+    for _ in range(20):
+        try:
+            scan(b)
+            if b.chance(0.7):
+                return
+        except Reject:
+            continue
+    if all(node.op != "Scan" for node in b.graph.nodes):
+        raise Reject
+
+
+def nodes(b, wanted):
+    tries = 0
     while len(b.graph.nodes) < wanted and tries < 80:
         tries += 1
         family = FUNCTIONS[int(b.rng.choice(len(FUNCTIONS), p=WEIGHTS))]

@@ -78,8 +78,7 @@ class Graph:
 
         nodes = []
         for i, node in enumerate(self.nodes):
-            attributes = {k: self.attribute_tensor(v) if isinstance(v, dict) else v for k, v in node.attributes.items()}
-            nodes.append(helper.make_node(node.op, node.inputs, node.outputs, name=f"n{i}_{node.op}", **attributes))
+            nodes.append(self.to_proto(node, f"n{i}_{node.op}"))
         inputs = [value(n, np.shape(v)) for n, v in self.inputs.items()]
         if self.opset < 4:
             inputs += [value(n, np.shape(v)) for n, v in self.initializers.items()]
@@ -88,6 +87,25 @@ class Graph:
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)])
         model.ir_version = 8 if self.opset < 19 else 9 if self.opset < 21 else 10
         return model.SerializeToString()
+
+    def to_proto(self, node, name):
+        inputs, attributes = node.inputs, dict(node.attributes)
+        for key, value in attributes.items():
+            if key == "body":
+                inputs, attributes[key] = self.body(node)
+            elif isinstance(value, dict):
+                attributes[key] = self.attribute_tensor(value)
+        return helper.make_node(node.op, inputs, node.outputs, name=name, **attributes)
+
+    def body(self, scan):
+        """Returns the inputs of a Scan and its body. The last inputs of the node are tensors that the body captures, which have no place among ONNX's inputs."""
+        body = scan.attributes["body"]
+        given = len(scan.inputs) - len(body["captured"])
+        names = dict(zip(body["captured"], scan.inputs[given:]))
+        nodes = [Node(op, [names.get(n, n) for n in inputs], outputs, attributes) for op, inputs, outputs, attributes in body["nodes"]]
+        value = lambda name: helper.make_tensor_value_info(name, ONNX_TYPES[self.types[name]], None)
+        protos = [self.to_proto(node, f"{scan.outputs[0]}_{i}_{node.op}") for i, node in enumerate(nodes)]
+        return scan.inputs[:given], helper.make_graph(protos, "body", [value(n) for n in body["arguments"]], [value(n) for n in body["outputs"]])
 
     def attribute_tensor(self, described):
         return self.tensor("value", np.asarray(described["values"]).reshape(described["shape"]), described["dtype"])

@@ -3,6 +3,7 @@
 other results may be from them. Prints the number of graphs.
 
     record.py [--seeds 6000] [graph.json ...]      graphs that must be among them: shrunk ones of faults that were found
+    record.py --scans 5000 5001                    adds the graphs of these seeds, which have a Scan each, to those that are recorded already
 """
 import argparse
 import json
@@ -15,6 +16,7 @@ from checks import SCALE, precisions_of
 from generate import generate
 from graph import Graph
 
+RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded.json")
 LARGEST = 4000  # most characters that a graph may have
 PRECISIONS = {"fp32": 1.0, "fp16": SCALE}
 
@@ -33,11 +35,28 @@ def recorded(graph, name):
     return case
 
 
+def write(cases):
+    with open(RECORDED, "w") as file:
+        file.write("[\n" + ",\n".join(json.dumps(c) for c in cases if c) + "\n]\n")
+
+
+def add(graphs):
+    with open(RECORDED) as file:
+        cases = json.load(file)
+    names = {case["name"] for case in cases}
+    made = [recorded(graph, name) for name, graph in graphs if graph and name not in names]
+    write(cases + made)
+    print(f"{sum(case is not None for case in made)} graphs added, {len(cases)} were there")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--seeds", type=int, default=6000)
+    parser.add_argument("--scans", type=int, nargs="+", default=[])
     parser.add_argument("graphs", nargs="*")
     arguments = parser.parse_args()
+    if arguments.scans:
+        return add([(f"scan-{seed}", generate(seed, scans=True)) for seed in arguments.scans])
     cases, seen = [], set()
     for path in arguments.graphs:
         with open(path) as file:
@@ -55,8 +74,7 @@ def main():
         if case and any(np.any(v["values"]) for n, v in case["expected"].items() if n.startswith("grad/")):
             cases.append(case)
             seen |= ops
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded.json"), "w") as file:
-        file.write("[\n" + ",\n".join(json.dumps(c) for c in cases if c) + "\n]\n")
+    write(cases)
     print(f"{len(cases)} graphs with {len(seen)} ops")
 
 

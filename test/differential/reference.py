@@ -6,7 +6,7 @@ int64. Attributes are float32 in ONNX, so they are rounded to it first. Noise (s
 import numpy as np
 import torch
 
-from graph import is_float, round_to
+from graph import Node, is_float, round_to
 
 OPS = {}
 current = [None]  # noise for values inside the op that is being evaluated
@@ -211,6 +211,8 @@ def step(node, values, graph, noise):
     current[0], stored[0] = noise.inner(), noise
     if node.op in ("Cast", "CastLike"):
         outputs = cast(inputs[0], graph.types[node.outputs[0]])
+    elif node.op == "Scan":
+        outputs = scan(node, inputs, graph, noise)
     elif node.op == "Constant":
         outputs = torch.from_numpy(round_to(graph.types[node.outputs[0]], np.asarray(node.attributes["value"]["values"]).reshape(node.attributes["value"]["shape"])))
     else:
@@ -221,6 +223,29 @@ def step(node, values, graph, noise):
         if name:
             exact = not y.is_floating_point() or (node.op == "Constant" and held_exactly(name, y.numpy()))
             values[name] = y if exact else Noise.apply(y, noise)
+
+
+def scan(node, inputs, graph, noise):
+    """Evaluates a Scan, an iteration at a time. The last inputs are what its body captures (graph.py)."""
+    a, body = node.attributes, node.attributes["body"]
+    given = len(inputs) - len(body["captured"])
+    over = inputs[given - a["num_scan_inputs"]:given]
+    states = inputs[:given - len(over)]
+    stacks = len(node.outputs) - len(states)
+    axes, back = a.get("scan_input_axes", [0] * len(over)), a.get("scan_input_directions", [0] * len(over))
+    out_axes, out_back = a.get("scan_output_axes", [0] * stacks), a.get("scan_output_directions", [0] * stacks)
+    trips, rows = over[0].shape[axes[0]], []
+    if trips == 0:
+        raise NotDefined
+    for t in range(trips):
+        slices = [x.select(axis, trips - 1 - t if backward else t) for x, axis, backward in zip(over, axes, back)]
+        values = dict(zip(body["arguments"] + body["captured"], states + slices + inputs[given:]))
+        for op, names, outputs, attributes in body["nodes"]:
+            step(Node(op, names, outputs, attributes), values, graph, noise)
+        results = [values[n] for n in body["outputs"]]
+        states = results[:len(states)]
+        rows.append(results[len(states):])
+    return states + [torch.stack(column[::-1] if backward else column, axis) for column, axis, backward in zip(map(list, zip(*rows)), out_axes, out_back)]
 
 
 VIEWS = {"Identity", "Cast", "CastLike", "Reshape", "Flatten", "Squeeze", "Unsqueeze"}
