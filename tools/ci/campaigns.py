@@ -7,7 +7,7 @@ usage: tools/ci/campaigns.py --build build [--python /path/to/python] [--scale 1
 not share a seed with earlier runs: --seed (the date, as 20261123) is where the seeds begin. Two campaigns run at a time. Each writes BUILD/campaigns/NAME.log; BUILD/campaigns/table.md is the table, in which a campaign that failed is
 marked. Exit status 1 when one failed.
 
-The differential campaign and `norms` need numpy, onnx and torch in the Python that --python names.
+The campaigns `differential`, `scans` and `norms` need numpy, onnx and torch in the Python that --python names.
 """
 import argparse
 import concurrent.futures
@@ -39,6 +39,9 @@ def campaigns(options):
         ("faults", test("test/tools/faults_test.py", "--all"), verdict),
         ("differential", [options.python, "-B", "test/differential/fuzz.py", "--build", options.build, "--first", str(options.seed), "--count", count(25500), "--compiled", "0.25",
                           "--out", os.path.join(options.build, "campaigns", "differential")], r"^\d+ graphs"),
+        ("scans", [options.python, "-B", "test/differential/fuzz.py", "--build", options.build, "--first", str(options.seed), "--count", count(1300), "--scans", "--compiled", "0.25",
+                   "--out", os.path.join(options.build, "campaigns", "scans")], r"^\d+ graphs"),
+        ("mutants", test("test/tools/mutants_test.py", "--scans", count(2000), "--ir", count(3000), "--first", str(options.seed)), verdict),
         ("import", fuzz(210000, "import"), ran),
         ("mlir", fuzz(210000, "mlir"), ran),
         ("program", fuzz(210000, "program", "manifest"), ran),
