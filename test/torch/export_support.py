@@ -64,6 +64,12 @@ def gradients(folder, data, *options):
     return {"": float(traced["loss"][0]), **{key[5:]: traced[key] for key in traced if key.startswith("grad/")}}
 
 
+def expect_verified(folder, *options):
+    """Checks that mpc verify finds model.onnx equal to reference.npz of the folder."""
+    status, out, err = harness.run([bin_folder + "/mpc", "verify", "model.onnx", "--reference", "reference.npz", *options], cwd=folder)
+    expect(status == 0, f"mpc verify: {out[-1500:]}{err[-500:]}")
+
+
 def expect_gradients(found, module, loss):
     """Compares with PyTorch's gradients, within the error of float32 sums of some hundred numbers."""
     module.zero_grad()

@@ -1,12 +1,15 @@
 """Cases of export_checks.py: gradients that stop, buffers that forward updates, and names that values and parameters share."""
 import copy
+import os
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from export_support import expect, expect_parameters, harness, onnx, refused, written
+from export_support import expect, expect_parameters, expect_verified, harness, onnx, refused, written
+from mpc_torch import finish
 from mpc_torch.capture import capture
+from mpc_torch.errors import ExportError
 from mpc_torch.naming import SIGNATURE
 
 
@@ -101,7 +104,7 @@ def of_graph(module, x):
 
 
 def stops(make, least):
-    """Makes the case that a module's graph has PyTorch's gradients, and the file at least so many marks."""
+    """Makes the case that a module's graph has PyTorch's gradients, the file at least so many marks, and the program PyTorch's step."""
     def case():
         torch.manual_seed(7)
         module, x = make().train(), torch.randn(2, 4)
@@ -109,9 +112,10 @@ def stops(make, least):
         for name, value in wanted.items():
             expect(torch.allclose(found[name], value, rtol=1e-6, atol=1e-9), f"{name}: {found[name]}, PyTorch's {value}")
         with harness.folder() as folder:
-            graph, _ = written(module.float(), {"x": x}, folder)
+            graph, _ = written(module.float(), {"x": x}, folder, reference=f"{folder}/reference.npz")
             marked = [node for node in graph.node if any(p.key == "mpc.stop_gradient" and p.value == "True" for p in node.metadata_props)]
             expect(len(marked) >= least and all(node.op_type == "Identity" for node in marked), f"{len(marked)} marks")
+            expect_verified(folder)
     return case
 
 
@@ -210,11 +214,12 @@ def updates(graph):
 def updated_buffers():
     """The new values of buffers stay in the file, under the names that the signature has. Batch norms have theirs as outputs."""
     with harness.folder() as folder:
-        graph, _ = written(Updating().train(), {"x": torch.randn(2, 4)}, folder, batch=None)
+        graph, _ = written(Updating().train(), {"x": torch.randn(2, 4)}, folder, batch=None, reference=f"{folder}/reference.npz", loss="output:loss")
         found = updates(graph)
         expect(set(found) == {"ema", "seen", "count", "last"} and found["ema"] == "average", f"updates {found}")
         norm = next(node for node in graph.node if node.op_type == "BatchNormalization")
         expect(len(norm.output) == 3 and list(norm.input[3:]) == ["norm.running_mean", "norm.running_var"], f"{norm.input} -> {norm.output}")
+        expect_verified(folder)
 
 
 class Twins(Parts):
@@ -271,7 +276,7 @@ def shared_names():
     torch.manual_seed(8)
     module, x = Names(), torch.randn(3, 4)
     with harness.folder() as folder:
-        graph, _ = written(module, {"relu": x}, folder)
+        graph, _ = written(module, {"relu": x}, folder, reference=f"{folder}/reference.npz", loss="output:mean")
         expect_parameters(graph, module)
         expect([i.name for i in graph.input] == ["relu"] and [o.name for o in graph.output] == ["mean", "sub", "again", "relu_1", "exp"], "inputs and outputs have other names")
         made = [name for node in graph.node for name in node.output]
@@ -281,6 +286,32 @@ def shared_names():
         results = onnx.reference.ReferenceEvaluator(f"{folder}/model.onnx").run(None, {"relu": x.numpy()})
         for name, value, own in zip(("mean", "sub", "again", "relu_1", "exp"), results, module(x).values()):
             expect(torch.allclose(torch.from_numpy(value.copy()), own, rtol=1e-5, atol=1e-6), f"{name} is {value}, PyTorch's {own}")
+        expect_verified(folder)
+
+
+def values_beside():
+    """A file that is too large for protobuf has its values beside it, and is checked by its path."""
+    limit, finish.PROTOBUF_LIMIT = finish.PROTOBUF_LIMIT, 1000
+    try:
+        with harness.folder() as folder:
+            module = nn.Linear(64, 64)
+            written(module, {"input": torch.randn(2, 64)}, folder)
+            expect(sorted(os.listdir(folder)) == ["model.onnx", "model.onnx.data"], f"files {os.listdir(folder)}")
+            expect_parameters(onnx.load(f"{folder}/model.onnx").graph, module)
+    finally:
+        finish.PROTOBUF_LIMIT = limit
+
+
+def two_meanings():
+    """The check finds a name that is defined twice, as torch's exporter writes it."""
+    nodes = [onnx.helper.make_node("Transpose", ["x"], ["t"]), onnx.helper.make_node("MatMul", ["x", "t"], ["y"])]
+    values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 2]) for name in ("x", "y")]
+    for stored in ([], [onnx.numpy_helper.from_array(torch.ones(2, 2).numpy(), "t")]):
+        try:
+            finish.check_names(onnx.helper.make_graph(nodes, "g", values[:1], values[1:], stored))
+            expect(not stored, "not refused")
+        except ExportError as error:
+            expect(stored and "define 't' twice" in str(error), str(error))
 
 
 class Loop(nn.Module):
@@ -327,6 +358,8 @@ CASES = {
     "buffers/twins": one_value_for_two,
     "buffers/spectral": spectral_vectors,
     "names": shared_names,
+    "names/check": two_meanings,
+    "values-beside": values_beside,
     "refused/no-translation": refused(r"aten._cdist_forward.*state_cases.py:\d+\)\nhint: ", Distances, x),
     "refused/twins": refused("SpecViolationError.*\nhint: torch cannot export a module that gives one value to two buffers", Twins, x),
     "fixed-dimension": fixed_without_a_word,
