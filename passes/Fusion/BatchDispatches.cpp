@@ -287,7 +287,8 @@ struct BatchDispatches : fusion::impl::BatchDispatchesPassBase<BatchDispatches> 
     if (failed(kernel::verifyNotPlanned(getOperation(), getArgument())))
       return signalPassFailure();
     for (auto entry : getOperation().getOps<FunctionOpInterface>()) {
-      if (entry.isExternal())
+      // A GPU kernel is a function without dispatches, whose values are no tensors.
+      if (entry.isExternal() || entry.getFunctionBody().front().getOps<DispatchOp>().empty())
         continue;
       for (Batch &batch : Batcher(entry.getFunctionBody().front()).run()) {
         numMembers += batch.members.size();

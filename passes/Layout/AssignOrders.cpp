@@ -299,7 +299,9 @@ struct AssignOrders : layout::impl::AssignOrdersPassBase<AssignOrders> {
       }
       entry.setArgAttr(arg.getArgNumber(), train::kPermutationAttr, permutation);
     }
-    entry.setType(FunctionType::get(&getContext(), types, entry.getResultTypes()));
+    // A GPU kernel is a function of another type, which stays as it is.
+    if (types != SmallVector<Type>(entry.getArgumentTypes()))
+      entry.setType(FunctionType::get(&getContext(), types, entry.getResultTypes()));
   }
 };
 

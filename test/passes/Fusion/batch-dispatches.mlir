@@ -215,3 +215,10 @@ func.func @empty(%x: tensor<0x4xf32>, %y: tensor<8xf32>, %z: tensor<16xf32>) -> 
   }
   return %x0, %y0, %z0 : tensor<0x4xf32>, tensor<8xf32>, tensor<16xf32>
 }
+
+// A GPU kernel is no entry.
+// CHECK-LABEL: llvm.func @kernel(%arg0: !llvm.ptr<1>)
+llvm.func @kernel(%x: !llvm.ptr<1>) {
+  %0 = llvm.load %x : !llvm.ptr<1> -> i32
+  llvm.return
+}

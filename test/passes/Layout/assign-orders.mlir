@@ -216,3 +216,10 @@ func.func @float8(%a: tensor<4x8xf8E4M3FN>, %b: tensor<4x8xf8E4M3FN>) -> tensor<
   %1 = graph.matmul %a, %0 : (tensor<4x8xf8E4M3FN>, tensor<8x4xf8E4M3FN>) -> tensor<4x4xf32>
   return %1 : tensor<4x4xf32>
 }
+
+// -----
+// A GPU kernel is no entry, and stays as it is.
+// CHECK-LABEL: llvm.func @kernel(%arg0: !llvm.ptr<1>)
+llvm.func @kernel(%x: !llvm.ptr<1>) {
+  llvm.return
+}
