@@ -56,6 +56,8 @@ class Corpus:
 
     def changed(self, text, choose):
         lines = text.splitlines()
+        if not lines:
+            return text
         kind = choose.random()
         if kind < 0.12 and len(lines) > 1:
             del lines[choose.randrange(len(lines))]
