@@ -41,6 +41,10 @@ void failErrno(std::string where, std::string_view action, int errorNumber) {
   throw Error(std::move(where), concat(action, ": ", std::strerror(errorNumber)), std::move(hint));
 }
 
+[[gnu::cold, gnu::noinline]] static Error defect(const std::exception &error) {
+  return Error("", error.what(), "this is a defect of mpc; please report it");
+}
+
 /// Throws std::bad_alloc where memory is too short for a copy of the error.
 static std::optional<Error> caught(FunctionRef<void()> work) {
   try {
@@ -57,9 +61,9 @@ static std::optional<Error> caught(FunctionRef<void()> work) {
     if (error.code() == std::errc::resource_unavailable_try_again)
       return Error("", "the system lets this process start no more threads",
                    "take fewer with --threads, or raise the limit: ulimit -u, or that of the container (pids)");
-    return Error("", error.what(), "this is a defect of mpc; please report it");
+    return defect(error);
   } catch (const std::exception &error) {
-    return Error("", error.what(), "this is a defect of mpc; please report it");
+    return defect(error);
   }
 }
 

@@ -112,6 +112,22 @@ def right():
         check(report["ok"] and report["precision"] == "fp32" and [each["name"] for each in report["numbers"]] == names, report)
 
 
+def dimensions():
+    """Checks that the reference's dimensions bind those of the file, whose names may be others where only the batch is open."""
+    with harness.folder() as folder:
+        arrays = reference(mlp())
+        for graph in (mlp(batch="samples"), mlp(batch=BATCH)):
+            expect(verify(folder, graph, arrays), "5 numbers agree")
+        g = Graph()
+        g.node("MatMul", [g.input("x", ["N", "T", 4]), g.weight("fc.weight", (4, 3))], "logits")
+        graph = g.output("logits", ["N", "T", 3])
+        x, labels = np.random.default_rng(3).normal(0, 1, (BATCH, 5, 4)).astype(np.float32), np.arange(BATCH * 5).reshape(BATCH, 5) % 3
+        logits = x.astype(np.float64) @ weights_of(graph)["fc.weight"]
+        loss, d = cross_entropy(logits.reshape(-1, 3), labels.reshape(-1))
+        arrays = arrays_of(loss, {"fc.weight": x.reshape(-1, 4).T @ d}, {"logits": logits}, {"x": x, "labels": labels}, {"dims": {"N": BATCH, "T": 5}})
+        expect(verify(folder, graph, arrays, f"--loss={LOSS},axis=2"), "2 numbers agree")
+
+
 def own_error():
     """Checks that the bound is three times PyTorch's own distance from float64, and more for few elements, where that is larger."""
     with harness.folder() as folder:
@@ -399,6 +415,7 @@ def without_values():
 
 CASES = {
     "right": right,
+    "dimensions": dimensions,
     "PyTorch's own error": own_error,
     **{f"{name} on {target}": precision(name, target) for name, target in (("fp16", "host"), ("bf16", "host"), ("fp16", "emulator"))},
     "overflow": overflow,

@@ -39,8 +39,7 @@ void complete(VerifyFlags &flags, const Reference &reference) {
   request.optimizer = "sgd"; // runs with a learning rate of 0
   ImportOptions &import = flags.import;
   import.mode = modeNamed(flags.mode);
-  for (const auto &[name, extent] : reference.dims)
-    import.openDims.emplace(name, extent);
+  import.openDims = reference.dims;
   bool hasBatch = !import.batch;
   for (const std::string &input : reference.names("input"))
     if (rt::Shape shape = reference.shapeOf("input/" + input); !shape.empty()) {
@@ -212,7 +211,6 @@ int verify(VerifyFlags &flags) {
     return 1;
   }
   TargetOptions targets;
-  // --dim comes after the reference's dimensions and replaces them.
   if (!parseDims(flags.dims, flags.import) || !flags.training.resolve() ||
       !parseTargets(flags.targets, flags.ptxas, targets))
     return 1;

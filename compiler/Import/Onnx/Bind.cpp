@@ -163,6 +163,14 @@ void Import::bindGivenConstants() {
   }
 }
 
+/// The value that the options give a named dimension.
+static std::optional<int64_t> valueOf(const ImportOptions &options, const std::string &dim) {
+  for (const auto *values : {&options.dims, &options.openDims})
+    if (auto it = values->find(dim); it != values->end() && !dim.empty())
+      return it->second;
+  return std::nullopt;
+}
+
 void Import::findBatch(ArrayRef<Input> inputs) {
   if (options.batch && *options.batch < 1)
     problem({"--batch", "", 0, "", "a batch of " + std::to_string(*options.batch) + " is not possible",
@@ -178,8 +186,8 @@ void Import::findBatch(ArrayRef<Input> inputs) {
   }
   chosenBatch = options.batch;
   batch = options.batch ? options.batch : exportedBatch;
-  if (auto it = options.dims.find(batchName); !batch && it != options.dims.end())
-    batch = it->second;
+  if (!batch)
+    batch = valueOf(options, batchName);
   if (!batch && first && options.openBatch) {
     batch = chosenBatch = options.openBatch;
     report.assumed.push_back((llvm::Twine("--batch=") + llvm::Twine(*batch) + ": the leading dimension of '" +
@@ -197,12 +205,10 @@ std::optional<int64_t> Import::extentOf(const Input &input, size_t i, bool isDat
   if (dim.value)
     return isData && i == 0 && rebound && *dim.value == rebound->first ? rebound->second : *dim.value;
   const std::string name = printable(dim.name);
-  if (auto it = options.dims.find(dim.name); !name.empty() && it != options.dims.end())
-    return it->second;
+  if (std::optional<int64_t> value = valueOf(options, dim.name))
+    return value;
   if (chosenBatch && isData && (i == 0 || (!name.empty() && dim.name == batchName)))
     return *chosenBatch;
-  if (auto it = options.openDims.find(dim.name); !name.empty() && it != options.openDims.end())
-    return it->second;
   const std::string shown = printable(input.name), position = std::to_string(i);
   std::string hint =
       name.empty() ? "export the model with a fixed or a named dimension" : "bind it with --dim " + name + "=N";
