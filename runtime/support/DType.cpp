@@ -298,7 +298,7 @@ void convertExactly(mpc_dtype from, const void *source, mpc_dtype to, void *targ
   convert(from, source, to, target, count);
 }
 
-double loadDouble(mpc_dtype type, const void *data, size_t index) {
+[[gnu::cold]] double loadDouble(mpc_dtype type, const void *data, size_t index) {
   double value = 0;
   dispatch(type, [&]<typename T>(T *) { value = widen(at<T>(data, index)); });
   return value;

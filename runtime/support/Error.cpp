@@ -60,7 +60,7 @@ static std::optional<Error> caught(FunctionRef<void()> work) {
     // std::thread throws it; files and everything else have errors of their own.
     if (error.code() == std::errc::resource_unavailable_try_again)
       return Error("", "the system lets this process start no more threads",
-                   "take fewer with --threads, or raise the limit: ulimit -u, or that of the container (pids)");
+                   "use fewer (--threads), or raise the limit (ulimit -u; pids of a container)");
     return defect(error);
   } catch (const std::exception &error) {
     return defect(error);
