@@ -3,7 +3,7 @@
 (Inputs/forms, made by test/torch/forms.py).
 
 - The files of tools/torch/export.py train in fp32 as PyTorch does in float64: loss and gradients of the first step, the losses over 20 steps of SGD, parameters and buffers behind them, and the
-  loss that `eval` then gives in evaluation form.
+  loss that `eval` then gives in evaluation form; the exported model computes what `predict` does.
 - In fp16 and bf16 the losses stay close, and buffers that forward updates are not rounded to 16 bits.
 - The files of torch's exporter alone are as right, or refused by name, or noted where they cannot be told from others; --stop-gradient then makes them right.
 """
@@ -70,6 +70,15 @@ def expect_curve(form, traced):
             expect_close(f"{name} behind {STEPS} steps", traced[f"state/{name}"], value, MANY)
 
 
+def expect_export(folder):
+    """Checks that the exported model computes what predict does: with the stored values of buffers."""
+    checkpoint = ["--checkpoint", f"ck/step-{STEPS:08}.safetensors"]
+    harness.must(["./program", "predict", "--data", "data.npz", *checkpoint, "--out", "predicted.npz"], cwd=folder)
+    harness.must([OPTIONS.bin + "/mpc", "export", "model.onnx", *checkpoint, "-o", "trained.onnx"], cwd=folder)
+    harness.must([OPTIONS.bin + "/mpc", "run", "trained.onnx", "--data", "data.npz", "--out", "run.npz"], cwd=folder)
+    expect_close("what the exported model computes", np.load(f"{folder}/run.npz")["logits"], np.load(f"{folder}/predicted.npz")["logits"], ONE)
+
+
 def right(name):
     def case():
         form = Form(name)
@@ -85,6 +94,8 @@ def right(name):
             harness.must(["./program", "train", "--data", "data.npz", "--steps", STEPS, "--checkpoint-dir", "ck"], cwd=folder)
             out = harness.must(["./program", "eval", "--data", "data.npz", "--checkpoint", f"ck/step-{STEPS:08}.safetensors"], cwd=folder)
             expect_close("the loss in evaluation form", float(re.search(r"loss: (\S+)", out)[1]), form.evaluated, MANY)
+            if form.loss != "output:loss":
+                expect_export(folder)
     return case
 
 

@@ -78,10 +78,36 @@ TEST(TorchTraining, RemovedStopsComeBack) {
   ASSERT_TRUE(r.ok()) << r.diagnostics;
   EXPECT_EQ(count(r.ir, "graph.stop_gradient"), 0u) << r.ir;
 
+  // A value times itself, detached: the place of the argument tells which is which.
+  TorchModel square = stopped();
+  square.call("Mul", {"mul", "mul"}, "y", "mul", "%mul, %detach");
+  r = square.run();
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_NE(r.ir.find("%3 = graph.mul %1, %2"), std::string::npos) << r.ir;
+
+  // A transpose that the import puts between a parameter and its use.
+  TorchModel turned;
+  turned.module("p_w", "PARAMETER", "w").weight("val_0", {4, 4});
+  turned.folded("val_0", "['w']");
+  turned.call("MatMul", {"x", "val_0"}, "linear", "linear", "%x, %p_w");
+  turned.call("Mul", {"linear", "x"}, "y", "mul", "%detach, %x");
+  turned.output("y");
+  r = turned.run();
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_EQ(count(r.ir, "graph.stop_gradient"), 1u) << r.ir;
+
+  // What does nothing may have gone with a detach in front of it.
+  TorchModel cloned = stopped();
+  cloned.call("Mul", {"mul", "mul"}, "y", "mul", "%mul, %clone");
+  r = cloned.run();
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_TRUE(notes(r, "in front of 1 calls, the first 'y', and would have removed a detach beside it"));
+
   // Two values that the call does not name may be the one that was detached.
   TorchModel two = stopped();
   two.call("Add", {"x", "w"}, "add", "add", "%x, %p_w");
-  two.call("Mul", {"mul", "add"}, "y", "mul", "%detach, %view");
+  two.call("Where", {"mask", "mul", "add"}, "y", "masked", "%detach, %view, %mask");
+  two.input("mask", {int64_t(2), int64_t(4)}, onnx::TensorProto::BOOL);
   EXPECT_NE(two.run().diagnostics.find("the gradient stop 'detach' in front of 'y' was removed"), std::string::npos)
       << two.run().diagnostics;
 }
@@ -150,6 +176,24 @@ TEST(TorchTraining, BuffersThatForwardWritesAreState) {
   EXPECT_EQ(count(r.ir, "train.assign @ema"), 1u) << r.ir;
   EXPECT_EQ(count(r.ir, "graph.barrier"), 1u) << r.ir;
   EXPECT_TRUE(notes(r, "each step updates a buffer of the torch module"));
+  // An input may be the new value, and one value may be that of two buffers.
+  TorchModel same = averaged();
+  same.module("b_last", "BUFFER", "last")
+      .module("b_ema2", "BUFFER", "ema2")
+      .floats("last", {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  same.floats("ema2", {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}).node("Add", {"last", "ema2"}, {"unread"});
+  r = same.writes("add", "ema").writes("add", "ema2").writes("x", "last").run();
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  for (const char *buffer : {"train.assign @ema,", "train.assign @ema2,", "train.assign @last,"})
+    EXPECT_EQ(count(r.ir, buffer), 1u) << buffer << "\n" << r.ir;
+  // One that is not in the file is noted; a parameter that forward updates cannot be trained as well.
+  EXPECT_TRUE(
+      notes(averaged().writes("add_3", "steps").run(), "forward updates the buffer 'steps', which is not in the file"));
+  ImportOptions options;
+  options.trainable = "^(w|ema)$";
+  EXPECT_NE(
+      averaged().writes("mul_1", "ema").run(options).diagnostics.find("forward updates 'ema', so the optimizer cannot"),
+      std::string::npos);
   // A batch norm's statistics are results of its node, and torch's counter of batches is read by nothing.
   EXPECT_TRUE(averaged().writes("add_9", "bn.num_batches_tracked").run().ok());
 }
@@ -189,6 +233,17 @@ TEST(TorchTraining, LabelSmoothingComesBack) {
   EXPECT_NE(r.ir.find("-> tensor<2xf32>"), std::string::npos) << r.ir;
   r = crossEntropy("None, 1, -100, 0.0", mean).run();
   EXPECT_FALSE(notes(r, "label smoothing"));
+}
+
+TEST(TorchTraining, NumbersThatNoCallHasAreRefusedOrIgnored) {
+  const std::vector<std::pair<std::string, Attribute>> mean = {{"reduction", std::string("mean")}};
+  for (const char *smoothing : {"inf", "7.5", "-1"})
+    EXPECT_NE(crossEntropy(std::string("None, 1, -100, ") + smoothing, mean)
+                  .run()
+                  .diagnostics.find("label_smoothing of the torch module"),
+              std::string::npos);
+  for (const char *call : {"None, 1, 1e300, 0.1", "None, 99999999999999999999, -100", "None, nan, -100, 0.1"})
+    EXPECT_FALSE(notes(crossEntropy(call, mean).run(), "label smoothing")) << call;
 }
 
 TEST(TorchTraining, ALossThatIsNotTheModulesIsRefused) {

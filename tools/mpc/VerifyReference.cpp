@@ -2,6 +2,7 @@
 #include "runtime/support/Error.h"
 #include "runtime/support/Json.h"
 #include "llvm/ADT/StringRef.h"
+#include <cmath>
 
 namespace mpc::tool {
 
@@ -70,7 +71,10 @@ std::vector<double> Reference::values(const std::string &name, const rt::Shape &
 }
 
 std::optional<double> Reference::numberIfAny(const std::string &name) const {
-  return has(name) ? std::optional(number(name)) : std::nullopt;
+  if (!has(name))
+    return std::nullopt;
+  const double value = number(name);
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 } // namespace mpc::tool

@@ -104,7 +104,7 @@ private:
   static void judge(VerifyRow &row, double error, double bound) {
     row.error = error;
     row.bound = bound;
-    row.ok = error <= bound; // not so for NaN
+    row.ok = std::isfinite(error) && error <= bound;
     if (!std::isfinite(error))
       row.note = "not finite here";
   }
@@ -142,7 +142,9 @@ void Comparison::addLoss(VerifyRow::Kind kind, const std::string &name, double l
   const double truth = reference.number(name), scale = std::max(std::fabs(truth), 1e-30);
   // PyTorch's own error in the first loss stands for that in the second one, too.
   const double first = reference.number("loss");
-  double torch = std::fabs(reference.number("own/loss") - first) / std::max(std::fabs(first), 1e-30);
+  double torch = 0;
+  if (std::optional<double> own = reference.numberIfAny("own/loss"))
+    torch = std::fabs(*own - first) / std::max(std::fabs(first), 1e-30);
   torch = std::max(torch, reference.numberIfAny("rounding/loss").value_or(0) / std::max(std::fabs(first), 1e-30));
   if (tolerance.numpy)
     torch = std::max(torch, reference.numberIfAny(rt::concat("error/", tolerance.numpy, "/loss")).value_or(0));
@@ -179,7 +181,8 @@ std::optional<Comparison::Gradient> Comparison::gradientOf(const std::string &na
   gradient.norm = norm;
   gradient.difference = distance(doubles(ours->second), truth);
   if (reference.has("own/" + array))
-    gradient.own = distance(reference.values("own/" + array, shape), truth);
+    if (double own = distance(reference.values("own/" + array, shape), truth); std::isfinite(own))
+      gradient.own = own;
   gradient.own = std::max(gradient.own, reference.numberIfAny("rounding/" + array).value_or(0));
   if (tolerance.numpy)
     if (std::optional<double> error = reference.numberIfAny(rt::concat("error/", tolerance.numpy, "/", name));
@@ -229,11 +232,14 @@ void Comparison::addGradients() {
     const double norm = std::max({gradient.norm, all * zero / tolerance.gradient, 1e-30});
     const double torch = std::max(gradient.own, gradient.autocast.value_or(0)) / norm;
     judge(rows[index], gradient.difference / norm, std::max(fixed, timesTorch(gradient.elements) * torch));
-    rows[index].saysLittle = rows[index].ok && *rows[index].bound > kSaysLittle;
+    rows[index].saysLittle =
+        rows[index].ok && !isZero && *rows[index].bound * norm > kSaysLittle * gradient.norm && gradient.norm > 0;
     if (!rows[index].ok && gradient.norm == 0)
       rows[index].note = "no gradient in PyTorch";
     if (rows[index].saysLittle)
-      rows[index].note = "says little: PyTorch itself is that far from float64";
+      rows[index].note = *rows[index].bound > kSaysLittle
+                             ? "says little: PyTorch itself is that far from float64"
+                             : "says little: too small beside the other gradients to be judged in this precision";
   }
   for (const auto &[name, tensor] : numbers.gradients) {
     if (reference.has("grad/" + name))

@@ -54,7 +54,9 @@ namespace {
 /// Writes values into a model. The program's names are printable forms of the model's. All functions throw ImportError.
 class Placer {
 public:
-  Placer(MLIRContext &context, onnx::ModelProto &model, const std::string &path);
+  /// `written` maps values to the buffers that the network writes them to.
+  Placer(MLIRContext &context, onnx::ModelProto &model, const std::string &path,
+         const std::map<std::string, std::string> &written);
   /// Returns false when there is no place and none is required.
   bool place(const TrainedTensor &);
   /// Removes the Constants that are no longer read since their readers got values of their own.
@@ -73,6 +75,7 @@ private:
   MLIRContext &context;
   onnx::ModelProto &model;
   const std::string &path;
+  const std::map<std::string, std::string> &written;
   llvm::StringSet<> names;                                           // those of all values
   llvm::StringMap<SmallVector<onnx::TensorProto *, 1>> initializers; // those of the main graph, by printable name
   llvm::StringMap<const onnx::ValueInfoProto *> inputs;              // likewise
@@ -82,8 +85,9 @@ private:
 };
 } // namespace
 
-Placer::Placer(MLIRContext &context, onnx::ModelProto &model, const std::string &path)
-    : context(context), model(model), path(path) {
+Placer::Placer(MLIRContext &context, onnx::ModelProto &model, const std::string &path,
+               const std::map<std::string, std::string> &written)
+    : context(context), model(model), path(path), written(written) {
   onnx::GraphProto &main = *model.mutable_graph();
   for (onnx::TensorProto &initializer : *main.mutable_initializer())
     initializers[printable(initializer.name())].push_back(&initializer);
@@ -125,11 +129,16 @@ const onnx::TensorProto *Placer::known(const std::string &value) const {
 
 void Placer::setValues(onnx::TensorProto &tensor, const TrainedTensor &trained) {
   Type element = onnx_import::elementType(&context, tensor.data_type());
-  if (!isa_and_nonnull<FloatType>(element))
+  // A buffer that the network updates may hold integers, as a count of steps.
+  const bool written = llvm::any_of(this->written, [&](const auto &pair) { return pair.second == tensor.name(); });
+  if (!isa_and_nonnull<FloatType>(element) && !(written && isa_and_nonnull<IntegerType>(element)))
     fail(path, "initializer '" + printable(tensor.name()) + "' is not of a float type", kSameTraining);
   auto type = RankedTensorType::get(trained.shape, element);
   std::vector<double> values = trained.values();
-  onnx_import::HostTensor rounded = onnx_import::HostTensor::fromDoubles(type, values);
+  onnx_import::HostTensor rounded =
+      isa<FloatType>(element)
+          ? onnx_import::HostTensor::fromDoubles(type, values)
+          : onnx_import::HostTensor::fromInts(type, std::vector<int64_t>(values.begin(), values.end()));
   assert(rounded.bytes->size() == values.size() * onnx_import::elementBytes(element) && "no splat");
   setBytes(tensor, *rounded.bytes);
 }
@@ -247,13 +256,14 @@ bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::s
     for (const std::string &name : dataFiles(model))
       exported.sources.push_back(folder + "/" + name);
 
-    Placer placer(context, model, path);
+    const std::map<std::string, std::string> written = parsed.writtenBuffers(&context);
+    Placer placer(context, model, path, written);
     if (tensors)
       exported.replaced = llvm::count_if(*tensors, [&](const TrainedTensor &tensor) { return placer.place(tensor); });
     if (exported.replaced == 0 && tensors)
       fail(path, "has no initializer that the checkpoint names", kSameTraining);
     placer.dropUnread();
-    exported.inference = toInferenceForm(context, model, form, path, folder);
+    exported.inference = toInferenceForm(context, model, form, path, folder, written);
 
     bool stays = false;
     if (llvm::sys::fs::equivalent(folder, folderOf(output), stays) ||

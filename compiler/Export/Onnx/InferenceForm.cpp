@@ -57,8 +57,9 @@ void renameUses(NodeProto &node, const llvm::StringMap<std::string> &names) {
 /// Rewrites one list of nodes: that of the main graph, of a branch, or of a function's body.
 class Rewriter {
 public:
-  Rewriter(mlir::MLIRContext &context, Inference form, const std::string &folder, InferenceCounts &counts)
-      : context(context), form(form), folder(folder), counts(counts) {}
+  Rewriter(mlir::MLIRContext &context, Inference form, const std::string &folder, InferenceCounts &counts,
+           const std::map<std::string, std::string> &written = {})
+      : context(context), form(form), folder(folder), counts(counts), written(written) {}
 
   /// `graph` is null for a function's body; `main` says that the graph has initializers that may be removed.
   void run(Nodes &nodes, llvm::ArrayRef<std::string> outputs, int64_t opset, GraphProto *graph, bool main);
@@ -70,6 +71,8 @@ private:
   /// Lets all readers of the value read `by` instead; returns false where the graph outputs the value under
   /// its own name.
   bool bypass(const std::string &value, const std::string &by);
+  /// Lets all readers of a buffer's new value read the stored one, as evaluation does.
+  void readStored(Nodes &nodes, const std::string &value, const std::string &buffer);
   /// Removes what was used before and is no longer used.
   void dropUnused(Nodes &nodes, llvm::ArrayRef<std::string> outputs, GraphProto *graph);
 
@@ -77,6 +80,7 @@ private:
   Inference form;
   const std::string &folder;
   InferenceCounts &counts;
+  const std::map<std::string, std::string> written;
   llvm::StringSet<> used, made, givenOut; // `used` and `made` are those of the original graph
   llvm::StringMap<std::string> names;     // the new names of bypassed values
 };
@@ -132,6 +136,16 @@ bool Rewriter::bypass(const std::string &value, const std::string &by) {
     return false;
   names[value] = by;
   return true;
+}
+
+void Rewriter::readStored(Nodes &nodes, const std::string &value, const std::string &buffer) {
+  if (bypass(value, buffer))
+    return;
+  for (NodeProto &node : nodes)
+    for (std::string &output : *node.mutable_output())
+      if (output == value)
+        output = value + "/next";
+  *nodes.Add() = identity(value, buffer, value);
 }
 
 void Rewriter::dropUnused(Nodes &nodes, llvm::ArrayRef<std::string> outputs, GraphProto *graph) {
@@ -191,6 +205,9 @@ void Rewriter::run(Nodes &nodes, llvm::ArrayRef<std::string> outputs, int64_t op
   for (const auto &found : onnx_import::findDropouts(list, initializers))
     dropped[found.last] = found.x;
 
+  if (main)
+    for (const auto &[value, buffer] : written)
+      readStored(nodes, value, buffer);
   Nodes kept;
   for (NodeProto &node : nodes) {
     std::vector<NodeProto> made;
@@ -244,14 +261,15 @@ bool hasDropoutAcrossFunctions(const onnx::ModelProto &model, const std::string 
 } // namespace
 
 InferenceCounts onnx_export::toInferenceForm(mlir::MLIRContext &context, onnx::ModelProto &model, Inference form,
-                                             const std::string &path, const std::string &folder) {
+                                             const std::string &path, const std::string &folder,
+                                             const std::map<std::string, std::string> &written) {
   InferenceCounts counts;
   int64_t opset = opsetOf(model.opset_import(), 0);
   GraphProto &graph = *model.mutable_graph();
   std::vector<std::string> outputs;
   for (const auto &output : graph.output())
     outputs.push_back(output.name());
-  Rewriter(context, form, folder, counts).run(*graph.mutable_node(), outputs, opset, &graph, true);
+  Rewriter(context, form, folder, counts, written).run(*graph.mutable_node(), outputs, opset, &graph, true);
   for (onnx::FunctionProto &function : *model.mutable_functions()) {
     outputs.assign(function.output().begin(), function.output().end());
     Rewriter(context, form, folder, counts)

@@ -9,14 +9,16 @@
 #define MPC_EXPORT_ONNX_INFERENCEFORM_H
 #include "compiler/Export/Onnx/Exporter.h"
 #include "compiler/Import/Onnx/OnnxProto.h"
+#include <map>
 
 namespace mpc::onnx_export {
 
 /// Brings a model, its branches and its functions into inference form; opsets and names of values stay.
-/// `folder` has the external data. Throws ImportError where the nodes of one dropout lie inside and outside
-/// of a function.
+/// `written` are the values that the network writes to buffers, whose readers get the stored value of the buffer; maps
+/// the value to the buffer. `folder` has the external data. Throws ImportError where the nodes of one dropout lie
+/// inside and outside of a function.
 InferenceCounts toInferenceForm(mlir::MLIRContext &, onnx::ModelProto &, Inference, const std::string &path,
-                                const std::string &folder);
+                                const std::string &folder, const std::map<std::string, std::string> &written);
 
 } // namespace mpc::onnx_export
 #endif

@@ -418,7 +418,14 @@ void Import::finishOutputs(const onnx::NodeProto &proto, Location loc) {
     if (buffer == values.end() || buffer->second.variable.empty())
       continue;
     const std::string &variable = buffer->second.variable;
-    auto type = module.lookupSymbol<train::VariableOp>(variable).getTensorType();
+    auto op = module.lookupSymbol<train::VariableOp>(variable);
+    auto type = op.getTensorType();
+    if (op.getRole() == train::Role::parameter) {
+      ImportError error;
+      error.problem.why = "forward updates '" + printable(written->second) + "', so the optimizer cannot";
+      error.problem.hint = "leave it out of --trainable, or export a module that does not change its parameters";
+      throw error;
+    }
     if (type != entry.type) {
       ImportError error;
       error.problem.why =

@@ -45,7 +45,7 @@ struct ImportOptions {
   std::optional<int64_t> openBatch;
   /// Values of named dimensions ("seq" -> 128).
   std::map<std::string, int64_t> dims;
-  /// Values of named dimensions that `dims` leaves open; the model need not have these names.
+  /// Values of named dimensions that may be missing in the model, where `dims` does not give them.
   std::map<std::string, int64_t> openDims;
   /// Graph inputs whose values are fixed: shapes, axes and the like, which must be known at compile time.
   std::map<std::string, TensorData> constants;
@@ -60,6 +60,8 @@ struct ImportOptions {
   std::string freeze;
   /// Matches float initializers of which each use becomes a parameter of its own, since exporters merge equal tensors.
   std::string untie;
+  /// Matches values of nodes that no gradient passes, as torch's `detach` does.
+  std::string stopGradient;
   /// Trains the network as an exporter has rewritten it, even where parameters of the module are lost in it.
   bool acceptExported = false;
   /// How parameters without a value are initialised: kaiming, xavier or normal.

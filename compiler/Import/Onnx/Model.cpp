@@ -1,4 +1,5 @@
 #include "compiler/Import/Onnx/Model.h"
+#include "compiler/Import/Onnx/Torch/Metadata.h"
 #include "compiler/Import/Onnx/Untie.h"
 #include "dialects/Support/InputFile.h"
 #include "llvm/ADT/StringExtras.h"
@@ -72,11 +73,22 @@ Model::Model(StringRef bytes, StringRef name, StringRef folder) : name(printable
              ", best one from 9 on");
 }
 
-bool Model::restore(MLIRContext *context, llvm::function_ref<bool(StringRef)> untie) {
-  restored = torch::restore(proto, [&](const onnx::TensorProto &tensor) {
+torch::Restored Model::restore(MLIRContext *context, onnx::ModelProto &of) {
+  return torch::restore(of, [&](const onnx::TensorProto &tensor) {
     onnx::TensorProto copy = tensor; // its bytes are taken out
     return *this->tensor(context, copy, printable(tensor.name())).bytes;
   });
+}
+
+std::map<std::string, std::string> Model::writtenBuffers(MLIRContext *context) {
+  if (restored.known || torch::Metadata(proto).mutations().empty())
+    return restored.written;
+  onnx::ModelProto copy = proto;
+  return restore(context, copy).written;
+}
+
+bool Model::restore(MLIRContext *context, llvm::function_ref<bool(StringRef)> untie) {
+  restored = restore(context, proto);
   if (size_t count = untieStatistics(*proto.mutable_graph()); count > 0)
     restored.notes.push_back(std::to_string(count) +
                              (count == 1

@@ -76,12 +76,16 @@ public:
   /// of its own. Returns whether any of these had more than one use. Must be called before flatten().
   bool restore(mlir::MLIRContext *, llvm::function_ref<bool(llvm::StringRef name)> untie);
 
+  /// The values that the network writes to buffers; maps the value to the buffer. The model need not be restored.
+  std::map<std::string, std::string> writtenBuffers(mlir::MLIRContext *);
+
   /// Inlines functions into `nodes`, sorts them and replaces each recognised dropout by a node of kOwnDomain;
   /// problems (unknown domains, cycles) go to the report.
   void flatten(ImportReport &);
 
 private:
   std::string folder;
+  torch::Restored restore(mlir::MLIRContext *, onnx::ModelProto &);
   void inlineNode(onnx::NodeProto &&, const std::map<std::string, int64_t> &opsets, const std::string &prefix,
                   int depth, ImportReport &);
   void sort(ImportReport &);

@@ -63,6 +63,18 @@ def check_names(module, inputs, outputs):
         raise ExportError(f"two outputs have the name '{twice[0]}'\nhint: give each output a name of its own")
 
 
+def region_in_body(graph_module, body=False):
+    """Returns whether a no_grad region lies in the body of a scan or the like, which dynamo reads and no mode sees. A region itself is a graph of its own, too."""
+    for node in graph_module.graph.nodes:
+        region = GRAD_REGION in str(node.target)
+        if region and body:
+            return True
+        inner = [getattr(graph_module, argument.target, None) for argument in node.all_input_nodes if argument.op == "get_attr"]
+        if any(isinstance(each, torch.fx.GraphModule) and region_in_body(each, body or not region) for each in inner):
+            return True
+    return False
+
+
 @contextlib.contextmanager
 def marking_exporter(gradients):
     """Makes torch.export.export, which torch.onnx.export calls, trace with gradient stops. Yields the list of the graphs that it returns."""
@@ -81,6 +93,8 @@ def marking_exporter(gradients):
         with gradients.functions_seen(), gradients:
             program = export(module, *arguments, **keywords)
         stops.detached_out_of_place(program)
+        if region_in_body(program.graph_module):
+            raise ExportError("the body of a scan, a while_loop or a cond has a no_grad region, which the file would lose\nhint: use detach() instead of the region")
         traced.append(program)
         return program
 

@@ -51,7 +51,11 @@ class Step:
         if not found.requires_grad:
             raise ExportError(f"the loss {loss.text} depends on no parameter that requires a gradient\nhint: name another loss with --loss, or unfreeze parameters")
         made.zero_grad()
-        (found * scale).backward()
+        try:
+            (found * scale).backward()
+        except RuntimeError as error:
+            raise ExportError(f"PyTorch cannot compute the gradients of this module: {' '.join(str(error).split())[:300]}\n"
+                              "hint: the module cannot be trained as it is; a tensor that a gradient needs may be changed in place after its use") from error
         self.loss, self.dropout = found.detach().double(), mode.dropout
         self.gradients = {name: (torch.zeros_like(p) if p.grad is None else p.grad.detach()).double() / scale for name, p in made.named_parameters() if p.requires_grad}
         made.zero_grad()

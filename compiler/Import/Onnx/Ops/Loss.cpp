@@ -61,6 +61,8 @@ static void loss(Node &n) {
   if (n.hasAttribute("ignore_index"))
     ignoreIndex = n.intAttribute("ignore_index");
   std::optional<torch::LossCall> torchCall = torch::Metadata::lossCallOf(n.proto);
+  if (torchCall && !(torchCall->labelSmoothing >= 0 && torchCall->labelSmoothing <= 1))
+    n.fail("label_smoothing of the torch module is " + std::to_string(torchCall->labelSmoothing) + ", not from 0 to 1");
   if (torchCall && torchCall->reduction != reduction)
     n.fail("reduction is '" + reduction + "', but the torch module's is '" + torchCall->reduction + "'", kExportAgain,
            "reduction");

@@ -81,7 +81,7 @@ Metadata::Metadata(const onnx::ModelProto &model) {
   }
   for (StringRef line : llvm::split(outputLines, '\n')) // add_1: BUFFER_MUTATION target='ema'
     if (auto [value, kind, target] = signatureLine(line); kind == "BUFFER_MUTATION" && !target.empty())
-      written.emplace(value.str(), target.str());
+      written.emplace_back(value.str(), target.str());
   for (const auto &value : graph.value_info()) {
     Entries entries = entriesOf(value, 4);
     if (std::string from = valueOf(entries, "pkg.onnxscript.optimizer.folded_from"); !from.empty())
@@ -140,10 +140,13 @@ std::optional<LossCall> Metadata::lossCallOf(const onnx::NodeProto &node) {
     return std::nullopt;
   LossCall loss;
   static const char *const reductions[] = {"none", "mean", "sum"};
-  double reduction = call->args.size() > 3 ? numberAt(*call, 3) : 1;
-  loss.reduction = reductions[reduction == 0 ? 0 : reduction == 2 ? 2 : 1];
-  if (call->args.size() > 4)
-    loss.ignoreIndex = int64_t(numberAt(*call, 4));
+  auto argument = [&](size_t i) { return i < call->args.size() ? StringRef(call->args[i]) : StringRef(); };
+  unsigned reduction = 1;
+  if (!argument(3).empty() && (argument(3).getAsInteger(10, reduction) || reduction > 2))
+    return std::nullopt;
+  loss.reduction = reductions[reduction];
+  if (!argument(4).empty() && argument(4).getAsInteger(10, loss.ignoreIndex))
+    return std::nullopt;
   if (call->target == "cross_entropy_loss")
     loss.labelSmoothing = numberAt(*call, 5);
   return loss;

@@ -55,8 +55,8 @@ public:
   bool isInput(const std::string &value) const { return inputs.count(value) != 0; }
   /// The kind of a tensor of the module; nullopt for other names.
   std::optional<Kind> kindOf(const std::string &target) const;
-  /// The values that forward writes to buffers: maps a value of the traced graph to the buffer.
-  const std::map<std::string, std::string> &mutations() const { return written; }
+  /// The values of the traced graph that forward writes to buffers, with the buffer.
+  const std::vector<std::pair<std::string, std::string>> &mutations() const { return written; }
   /// All tensors of the module.
   const std::map<std::string, Kind> &tensors() const { return targets; }
   /// The values that an initializer was computed from at export; empty when it was not computed.
@@ -85,7 +85,7 @@ private:
   std::set<std::string> inputs;
   std::map<std::string, std::set<std::string>> folded;
   std::set<std::string> withoutGradient;
-  std::map<std::string, std::string> written;
+  std::vector<std::pair<std::string, std::string>> written;
 };
 
 } // namespace mpc::onnx_import::torch

@@ -75,7 +75,8 @@ private:
   std::map<std::string, onnx::TensorProto *> tensors;
   std::set<std::string> inserted, replaced, gone; // gone: parameters whose loss has been reported
   std::map<std::string, int> callNodes;           // the number of nodes that a call has become
-  std::string guessed; // a computed tensor that was taken for a parameter's transpose only because of its name
+  std::string guessed;          // a computed tensor that was taken for a parameter's transpose only because of its name
+  std::set<std::string> passed; // calls in front of which a call that does nothing is gone
   std::set<std::string> split, biases, transposed, reshaped, nameless;
 };
 

@@ -383,6 +383,9 @@ void Restoration::restoreGradientStops() {
           return metadata.kindOf(from) == Kind::Parameter;
         }))
       trained.insert(name);
+  // The nodes that were inserted between parameters and their uses come last, and read parameters alone.
+  for (const std::string &name : inserted)
+    trained.insert(name);
   forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
     std::optional<Call> call = Metadata::callOf(node);
     bool depends = llvm::any_of(node.input(), [&](const std::string &input) { return trained.count(input) != 0; });
@@ -396,6 +399,15 @@ void Restoration::restoreGradientStops() {
     if (call)
       made.insert(call->name);
   });
+  auto isGone = [&](StringRef value) { // whether no node makes what a call was given
+    return !metadata.origin(value.str()) && value.consume_front("%") && !metadata.isInput(value.str()) &&
+           !made.count(value.str());
+  };
+  auto isStop = [](StringRef value) {
+    value = value.rtrim("0123456789");
+    value.consume_back("_");
+    return value == "%detach";
+  };
   const int count = graph.node_size();
   for (int i = 0; i < count; ++i) {
     onnx::NodeProto &node = *graph.mutable_node(i);
@@ -404,33 +416,48 @@ void Restoration::restoreGradientStops() {
       continue;
     std::set<std::string> named;
     std::string stop;
+    int gone = 0;
     for (const std::string &argument : call->args)
       for (StringRef value : valuesIn(argument)) {
-        const Origin *origin = metadata.origin(value.str());
-        if (origin)
+        if (const Origin *origin = metadata.origin(value.str()))
           named.insert(origin->target);
-        if (!value.consume_front("%"))
-          continue;
-        named.insert(value.str());
-        StringRef base = value.rtrim("0123456789");
-        base.consume_back("_");
-        if (base == "detach" && !made.count(value.str()))
-          stop = value.str();
+        named.insert(value.ltrim('%').str());
+        gone += isGone(value);
+        if (isGone(value) && isStop(value))
+          stop = value.drop_front().str();
       }
-    if (stop.empty())
+    if (gone == 0)
       continue;
-    llvm::SmallVector<int> candidates;
+    llvm::SmallVector<int> candidates; // inputs that depend on a parameter and may be what is gone
+    bool certain = false;              // whether an input's own argument is the stop
+    int others = 0;                    // computed inputs that may be that, too
+    std::set<std::string> seen;
     for (int input = 0; input < node.input_size(); ++input) {
       const std::string &name = node.input(input);
+      if (const std::string own = argumentAt(*call, node, size_t(input)); StringRef(own).starts_with("%")) {
+        if (trained.count(name) && isGone(own) && (stop.empty() || isStop(own))) {
+          certain = !stop.empty();
+          candidates.assign(1, input);
+        }
+        if (certain)
+          break;
+        continue;
+      }
       auto maker = callOfValue.find(name);
-      bool known = named.count(name) ||
+      bool known = (named.count(name) && seen.insert(name).second) ||
                    (maker != callOfValue.end() && (maker->second == call->name || named.count(maker->second)));
       if (trained.count(name) && !known)
         candidates.push_back(input);
+      else
+        others += maker != callOfValue.end() && !known;
     }
     if (candidates.empty())
       continue;
-    if (candidates.size() > 1) {
+    if (stop.empty()) {
+      passed.insert(call->name); // a clone or the like is gone, and perhaps a stop in front of it
+      continue;
+    }
+    if (!certain && (candidates.size() > 1 || others > 0 || gone > 1)) {
       lose("the gradient stop '" + llvm::Twine(stop) + "' in front of '" + call->name + "' was removed");
       continue;
     }
@@ -453,9 +480,8 @@ void Restoration::restoreGradientStops() {
     if (std::optional<Call> call = Metadata::callOf(graph.node(i)))
       for (const std::string &argument : call->args)
         for (StringRef value : valuesIn(argument))
-          if (!metadata.origin(value.str()) && value.consume_front("%") && !metadata.isInput(value.str()) &&
-              !made.count(value.str()) && !doesNothing(value))
-            return lose("'" + llvm::Twine(value) +
+          if (isGone(value) && !doesNothing(value.drop_front()))
+            return lose("'" + llvm::Twine(value.drop_front()) +
                         "' was merged with an equal node, and gradients end in front of one "
                         "of them");
 }
@@ -480,6 +506,15 @@ void Restoration::findWritten() {
     if (statistics.count(buffer) || StringRef(buffer).ends_with("num_batches_tracked"))
       continue;
     std::string found = values.count(value) ? value : lastOf.count(value) ? lastOf[value] : "";
+    // An input, and what has been written to another buffer, gets a name for this buffer.
+    if (find(buffer) && !found.empty() && (metadata.isInput(value) || result.written.count(found))) {
+      onnx::NodeProto &copy = *graph.add_node();
+      copy.set_name(found + "/" + buffer);
+      copy.set_op_type("Identity");
+      copy.add_input(found);
+      copy.add_output(copy.name());
+      found = copy.name();
+    }
     auto computed = llvm::find_if(tensors, [&, &buffer = buffer](const auto &tensor) {
       return metadata.foldedFrom(tensor.first).count(buffer) != 0;
     });
@@ -490,6 +525,9 @@ void Restoration::findWritten() {
       result.written[found] = buffer;
     else if (find(buffer) && read.count(buffer))
       lose("the new value '" + llvm::Twine(value) + "' of the buffer '" + buffer + "' is gone");
+    else if (!gone.count(buffer))
+      result.notes.push_back("forward updates the buffer '" + buffer +
+                             "', which is not in the file: nothing reads it, or the exporter took it for a constant");
   }
 }
 
@@ -584,6 +622,13 @@ void Restoration::noteRestored() {
        " parameters that were computed into another form at export have their names and shapes back");
   note(result.stopped.size(), "a gradient stop (detach) is back, which the exporter had removed",
        " gradient stops (detach) are back, which the exporter had removed");
+  if (!passed.empty())
+    result.notes.push_back(
+        "the exporter removed what does nothing (clone, contiguous, dropout of an inference form) in "
+        "front of " +
+        std::to_string(passed.size()) + " calls, the first '" + *passed.begin() +
+        "', and would have removed a detach beside it: tools/torch/export.py keeps it, and `mpc "
+        "verify` shows it");
   note(nameless.size(), "a parameter that was transposed at export has lost its name",
        " parameters that were transposed at export have lost their names");
 }
