@@ -30,8 +30,8 @@ Value Caster::get(Value x, Type element, Operation *user, const Twine &reason) {
   return known[{x, element}] = made;
 }
 
-/// The location of a cast: that of its operand. No node makes what enters an iteration of a scan, so casts of it have the
-/// location of what they serve.
+/// The location of a cast: that of its operand. No node makes what enters an iteration of a scan, so casts of it have
+/// the location of what they serve.
 static Location placeOf(Value x, Operation *user) {
   auto argument = dyn_cast<BlockArgument>(x);
   auto scan = argument ? dyn_cast<ScanOp>(argument.getOwner()->getParentOp()) : ScanOp();

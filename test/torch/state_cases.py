@@ -335,6 +335,20 @@ def fixed_without_a_word():
         expect(graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch", "the batch is fixed")
 
 
+class ScansWithoutGradient(Parts):
+    """A no_grad region in the body of a scan, which dynamo reads, where no mode sees it."""
+
+    def forward(self, x):
+        from torch._higher_order_ops.scan import scan
+
+        def step(h, row):
+            with torch.no_grad():
+                gate = torch.sigmoid(self.body(h))
+            h = torch.tanh(self.body(row) * gate + h)
+            return h, h.clone()
+        return {"loss": scan(step, torch.zeros(4), x)[0].sum()}
+
+
 def x():
     return {"x": torch.randn(2, 4)}
 
@@ -354,6 +368,7 @@ CASES = {
     "refused/data": refused(r"assigns to .data of a tensor \(.*state_cases.py:\d+\)", AssignsData, x),
     "refused/changed-frozen": refused("forward changes the parameter 'other.weight' itself", ChangesFrozen, x),
     "refused/changed-parameter": refused("forward changes the parameter 'table.weight' itself", RenormedTable, lambda: {"x": torch.tensor([1, 2])}),
+    "refused/scan-body": refused("the body of a scan, a while_loop or a cond has a no_grad region", ScansWithoutGradient, lambda: {"x": torch.randn(5, 4)}),
     "buffers": updated_buffers,
     "buffers/twins": one_value_for_two,
     "buffers/spectral": spectral_vectors,

@@ -46,7 +46,7 @@ size_t mpc::onnx_import::untieStatistics(onnx::GraphProto &graph) {
   auto isNorm = [](const onnx::NodeProto &node) {
     return node.domain().empty() && node.op_type() == "BatchNormalization";
   };
-  std::set<std::string> read; // values that are read in another role than as a statistic
+  std::set<std::string> read;                            // values that are read in another role than as a statistic
   std::vector<std::pair<std::string, std::string>> same; // an Identity's result and what it reads
   for (const auto &output : graph.output())
     read.insert(output.name());

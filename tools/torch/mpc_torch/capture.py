@@ -84,7 +84,8 @@ def marking_exporter(gradients):
     def marking(module, *arguments, **keywords):
         if keywords.get("strict"):  # dynamo reads the source of forward, which a mode does not see
             program = export(module, *arguments, **keywords)
-            if any(GRAD_REGION in str(node.target) for node in program.graph.nodes):
+            parts = [part for part in program.graph_module.modules() if isinstance(part, torch.fx.GraphModule)]
+            if any(GRAD_REGION in str(node.target) for part in parts for node in part.graph.nodes):
                 raise ExportError("forward has a no_grad region, and torch can only capture this module with strict=True, which loses it\n"
                                   "hint: use detach() instead of the region")
             traced.append(program)

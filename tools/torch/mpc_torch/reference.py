@@ -170,7 +170,7 @@ def rounding(made, inputs, outputs, loss, target, own, exact, trained, buffers, 
             return value
         return value * (1 + ROUNDING * (2 * torch.rand(value.shape, generator=generator, dtype=torch.float64) - 1)).to(value)
 
-    moved = draws.without_dropout(made)[0].double()
+    moved = draws.in_float64(draws.without_dropout(made)[0])
     with torch.no_grad():
         for parameter in moved.parameters():
             parameter.copy_(off(parameter))
