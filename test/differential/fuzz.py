@@ -133,7 +133,7 @@ class Campaign:
         with open(os.path.join(folder, "reason.txt"), "w") as file:
             nodes = "\n".join(f"  {n.op} {n.inputs} -> {n.outputs} {n.attributes}" for n in small.nodes)
             shapes = {n: (small.types[n], list(v.shape)) for g in (small.inputs, small.initializers, small.targets) for n, v in g.items()}
-            file.write(f"seed {seed}\n{detail}\nopset {small.opset}, --loss '{small.loss}' --trainable '^p[0-9]+$'\n{shapes}\n{nodes}\nwork {json.dumps(own)}\n")
+            file.write(f"seed {seed}\n{detail}\nopset {small.opset}, --loss '{small.loss_option()}' --trainable '^p[0-9]+$'\n{shapes}\n{nodes}\nwork {json.dumps(own)}\n")
         print(f"FOUND {key} seed {seed}: {detail}", flush=True)
 
     def summary(self, seconds):

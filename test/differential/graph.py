@@ -60,6 +60,10 @@ class Graph:
     def parameters(self):
         return [name for name in self.initializers if name.startswith("p")]
 
+    def loss_option(self):
+        """Returns the value of --loss. Other outputs may be numbers, too, and mpc does not guess between them."""
+        return self.loss or f"output:{self.outputs[0]}"
+
     # -- files ------------------------------------------------------------------------------------------
     def tensor(self, name, values, dtype):
         """Makes a tensor from its bytes, because NumPy does not know bfloat16."""

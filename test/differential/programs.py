@@ -35,7 +35,7 @@ def examine_programs(graph, oracle, build, folder, precision, level, emulated):
     graph.save(os.path.join(folder, "graph.onnx"), os.path.join(folder, "data.npz"))
     given = {"graph.onnx", "data.npz"}
     low = precision != "fp32"
-    options = [TRAINED, f"--precision={precision}"] + ([f"--loss={graph.loss}"] if graph.loss else [])
+    options = [TRAINED, f"--precision={precision}", f"--loss={graph.loss_option()}"]
     if low:
         options += [f"--opt-level={level}", "--loss-scale=" + (f"{SCALE:g}" if precision == "fp16" else "none")]
     target = ["--target=sm_80,emulator"] if emulated else ["--cpu=native"]

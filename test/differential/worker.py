@@ -43,7 +43,7 @@ class Worker:
         self.served += 1
         model, data, out = (os.path.join(self.folder, name) for name in ("model.onnx", "data.npz", "out.bin"))
         graph.save(model, data)
-        request = {"model": model, "data": data, "out": out, "loss": graph.loss, "trainable": "^p[0-9]+$", "work": work}
+        request = {"model": model, "data": data, "out": out, "loss": graph.loss_option(), "trainable": "^p[0-9]+$", "work": work}
         line = self.exchange(json.dumps(request) + "\n")
         values = np.fromfile(out, np.float64)
         answers = json.loads(line)
