@@ -101,7 +101,7 @@ TEST(TorchTraining, RemovedStopsComeBack) {
   cloned.call("Mul", {"mul", "mul"}, "y", "mul", "%mul, %clone");
   r = cloned.run();
   ASSERT_TRUE(r.ok()) << r.diagnostics;
-  EXPECT_TRUE(notes(r, "in front of 1 calls, the first 'y', and would have removed a detach beside it"));
+  EXPECT_TRUE(notes(r, "in front of 'y', and would have removed a detach beside it"));
 
   // Two values that the call does not name may be the one that was detached.
   TorchModel two = stopped();

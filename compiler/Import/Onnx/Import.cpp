@@ -81,7 +81,10 @@ void Import::define(const std::string &name, Entry entry) {
   }
   ImportError error;
   error.problem.why = "value '" + printable(name) + "' is made twice";
-  error.problem.hint = "every value of an ONNX graph has one producer; export the model again";
+  error.problem.hint = current->proto.producer_name() == "pytorch"
+                           ? "torch's exporter gives a value the name of a parameter or buffer; export the module with "
+                             "tools/torch/export.py, or rename the parameter"
+                           : "every value of an ONNX graph has one producer; export the model again";
   throw error;
 }
 

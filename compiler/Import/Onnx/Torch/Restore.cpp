@@ -624,11 +624,9 @@ void Restoration::noteRestored() {
        " gradient stops (detach) are back, which the exporter had removed");
   if (!passed.empty())
     result.notes.push_back(
-        "the exporter removed what does nothing (clone, contiguous, dropout of an inference form) in "
-        "front of " +
-        std::to_string(passed.size()) + " calls, the first '" + *passed.begin() +
-        "', and would have removed a detach beside it: tools/torch/export.py keeps it, and `mpc "
-        "verify` shows it");
+        "the exporter removed what does nothing (clone, contiguous, dropout of an inference form) in front of '" +
+        *passed.begin() + "'" + (passed.size() > 1 ? " and " + std::to_string(passed.size() - 1) + " more calls" : "") +
+        ", and would have removed a detach beside it: tools/torch/export.py keeps it, and `mpc verify` shows it");
   note(nameless.size(), "a parameter that was transposed at export has lost its name",
        " parameters that were transposed at export have lost their names");
 }
