@@ -26,8 +26,8 @@ static ImportProblem problemOf(Diagnostic &diagnostic) {
   return problem;
 }
 
-/// What is said of warnings about a module with stand-ins: what depends on an unsupported node is missing in it, so
-/// they follow from the errors that were reported.
+/// Returns the line that stands for `count` warnings about a module with stand-ins. They follow from the errors that
+/// were reported, because everything that depends on an unsupported node is missing in that module.
 static std::string consequences(int64_t count) {
   return count == 1 ? "a warning about the rest of the network follows from these errors, and is left out"
                     : std::to_string(count) +

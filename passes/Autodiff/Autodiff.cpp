@@ -148,7 +148,7 @@ public:
       numSums += differentiator.numSums();
       numUpdates += differentiator.numUpdates;
     }
-    // What follows computes values alone, for which a gradient stop is its operand.
+    // Later passes only compute values, and the value of a gradient stop is its operand.
     getOperation().walk([](graph::StopGradientOp stop) {
       stop.replaceAllUsesWith(stop.getX());
       stop.erase();

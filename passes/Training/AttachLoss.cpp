@@ -154,8 +154,9 @@ private:
     return variable && variable.getRole() == train::Role::buffer;
   }
 
-  /// Whether a loss, of which `slice` has all producers, depends on the norms that feed a buffer, or on the old or the
-  /// new value of a buffer that the network updates itself.
+  /// Returns whether a loss depends on a buffer that `assign` updates; `slice` has all ops that the loss is computed
+  /// from. The loss depends on a running statistic through its norm, and on a buffer that the network updates itself
+  /// through the old or the new value.
   static bool dependsOnBuffer(const SetVector<Operation *> &slice, train::AssignOp assign) {
     if (auto barrier = assign.getValue().getDefiningOp<graph::BarrierOp>())
       return slice.contains(barrier) || llvm::any_of(slice, [&](Operation *op) {

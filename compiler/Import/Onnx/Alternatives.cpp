@@ -54,7 +54,7 @@ llvm::StringRef onnx_import::insteadOf(llvm::StringRef op) {
       {"NonMaxSuppression",
        "it belongs behind the network: export the module without it, train its scores and boxes, and "
        "apply it to what `predict` writes"},
-      // What belongs before the network, or before its quantization.
+      // These ops belong before the network, or before its quantization.
       {"ImageDecoder", kText},
       {"MelWeightMatrix", "compute the matrix before the export, so that it is a constant of the model"},
       {"RegexFullMatch", kText},

@@ -93,7 +93,8 @@ const OpRow *rowOf(llvm::StringRef domain, llvm::StringRef name, int64_t opset);
 /// Any row of the op, whatever the opset; or null.
 const OpRow *findOpAnyVersion(llvm::StringRef name);
 Position positionOf(const OpRow &, size_t input);
-/// What to export in place of an op that has no row, for a hint; empty where nothing is known (Alternatives.cpp).
+/// Returns a hint that says what to export in place of an op that has no row; it is empty where nothing is known
+/// (Alternatives.cpp).
 llvm::StringRef insteadOf(llvm::StringRef op);
 
 } // namespace mpc::onnx_import

@@ -9,7 +9,7 @@ namespace mpc::onnx_import {
 /// the operator does: the dynamo exporter writes the inference form for both of torch's modes.
 bool normTrains(const onnx::NodeProto &, int64_t opset);
 
-/// Whether torch's metadata say that a BatchNormalization is a batch norm of torch.
+/// Returns whether torch's metadata say that a BatchNormalization is a batch norm of torch.
 bool isTorchNorm(const onnx::NodeProto &);
 
 /// Whether the file was exported for training, so that a norm or a dropout in inference form is intended:

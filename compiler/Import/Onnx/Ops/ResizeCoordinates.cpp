@@ -78,8 +78,8 @@ std::optional<Rounding> onnx_import::roundingOf(llvm::StringRef nearestMode) {
   return std::nullopt;
 }
 
-/// What is rounded is (a*i + b) / d with whole numbers, so between one value and the next integer that it does not
-/// reach lies at least 1/d. Half of that, added for floor and subtracted for ceil, changes no index, and leaves 1/(2d)
+/// The value that is rounded is (a*i + b) / d with integers a, b, d and i. It is an integer, or at least 1/d away from
+/// the next one. Half of that, added for floor and subtracted for ceil, changes no index, and leaves 1/(2d)
 /// on both sides for the errors of f64. Those are less than 2^-51 of the operand's length, hence too small as long as
 /// the product of both lengths is below 2^49.
 Coordinates onnx_import::awayFromTies(const Coordinates &exact, const Rounding &rounding) {

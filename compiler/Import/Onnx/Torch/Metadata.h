@@ -64,8 +64,8 @@ public:
 
   /// The call that a node comes from.
   static std::optional<Call> callOf(const onnx::NodeProto &);
-  /// Whether a node is the end of a gradient: a detach, or an Identity that `tools/torch/export.py` has put behind a
-  /// torch.no_grad region.
+  /// Returns whether the gradient ends at a node: it is a detach, or an Identity that `tools/torch/export.py` has put
+  /// behind a torch.no_grad region.
   static bool stopsGradient(const onnx::NodeProto &);
   /// The call that a loss on classes comes from; nullopt where the file does not say it.
   static std::optional<LossCall> lossCallOf(const onnx::NodeProto &);
