@@ -131,7 +131,16 @@ struct FormDispatches : fusion::impl::FormDispatchesPassBase<FormDispatches> {
     return success();
   }
 
+  /// Reports that launches wait for one another. Fusion orders launches and views; it does not see that launches wait
+  /// for one another through another op, such as a call.
   static LogicalResult waitForOneAnother(Block &block) {
+    for (Operation &op : block.without_terminator())
+      if (!loopKindOf(&op) && !isa<kernel::DispatchOp>(op) && op.getNumOperands() != 0 && op.getNumResults() != 0)
+        return emitErrorWithHint(op.getLoc(),
+                                 "'" + op.getName().getStringRef() +
+                                     "' op is part of no launch, and launches of its entry would wait for one "
+                                     "another through it",
+                                 "remove it before mpc-form-dispatches: a call, for example, by inlining its function");
     return emitErrorWithHint(block.getParentOp()->getLoc(),
                              "launches of this entry would wait for one another: this is a defect of mpc",
                              "report it with the model");
