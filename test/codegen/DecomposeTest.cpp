@@ -173,6 +173,18 @@ TEST(Decompose, LayerNorm) {
       }
 }
 
+/// The elements of a row are equal, so its variance is 0, and rounding must not make it negative: then epsilon, which
+/// is smaller than the rounding, would give the root of a negative number. Any finite result will do, for what is
+/// divided by the root of epsilon is itself rounding.
+TEST(Decompose, LayerNormOfEqualNumbers) {
+  for (double value : {0.1, 9.7, 1234.567, 98765.43})
+    check("%x: tensor<7x24xf32>, %s: tensor<24xf32>, %b: tensor<24xf32>",
+          "%r, %m, %i = graph.layer_norm %x, %s, %b {axes = array<i64: 1>, epsilon = 1.0e-18 : f64, kind = #graph<norm "
+          "layer>} : (tensor<7x24xf32>, tensor<24xf32>, tensor<24xf32>) -> (tensor<7x24xf32>, tensor<7x1xf32>, "
+          "tensor<7x1xf32>)",
+          "tensor<7x24xf32>, tensor<7x1xf32>, tensor<7x1xf32>", 16, 1e9, {{value, value}, {0.5, 2}, {0.5, 2}});
+}
+
 TEST(Decompose, GroupNorm) {
   for (std::string t : {"f32", "f16", "bf16", "f64"})
     for (auto [shape, axis, channels, groups] :

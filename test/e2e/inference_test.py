@@ -104,6 +104,15 @@ def old():
     return head(g, g.node("Dropout", ["n"], "d", ratio=0.5))
 
 
+def statistics():
+    """Makes a network that also reads the next statistics of its norm: inference keeps the old ones, so it reads these."""
+    g = Graph(opset=15)
+    y = norm(g, g.node("Conv", [image(g), g.weight("c1.weight", (CHANNELS, 2, 3, 3))], "c1", pads=[1, 1, 1, 1]), "n1")
+    axes = g.constant("axes", np.int64([0, 2, 3]))
+    mean, var = (g.node("Unsqueeze", [f"n1.{part}.next", axes], f"n1.{part}.wide") for part in ("mean", "var"))
+    return head(g, g.node("Div", [g.node("Sub", [y, mean], "shifted"), var], "again"))
+
+
 def save(g, path):
     proto = g.proto()
     if g.functions:
@@ -200,7 +209,8 @@ def across_functions():
 
 
 CASES = {"inference/plain": case(plain, 2, 2), "inference/transposed": case(transposed, 3, 2), "inference/shared": case(shared, 2, 2), "inference/function": case(function, 1, 0),
-         "inference/old": case(old, 1, 1), "inference/without-checkpoint": without_checkpoint, "inference/across-functions": across_functions}
+         "inference/old": case(old, 1, 1), "inference/statistics": case(statistics, 1, 1),
+         "inference/without-checkpoint": without_checkpoint, "inference/across-functions": across_functions}
 
 if __name__ == "__main__":
     if "--other" in sys.argv:

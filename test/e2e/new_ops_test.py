@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Ops of opsets 23 to 28, for which Debian's ONNX has no tests: forward runs are compared with numpy, gradients of Attention with those of the same network
+"""Ops of opsets 23 to 28, for which Debian's ONNX has no tests, and LRN over an even number of channels, which its tests lack: forward runs are compared with numpy, gradients of Attention with those of the same network
 without it; errors are checked too."""
 import os
 import sys
@@ -111,7 +111,15 @@ def sigmoid(x):
 
 
 PAIRS = normal(3, 4)
+def lrn(x, size, alpha, beta, bias):
+    """Returns LRN of [N, C, ...] by ONNX's formula: channel c is divided by the squares of channels c - floor((size-1)/2) to c + ceil((size-1)/2)."""
+    channels = x.shape[1]
+    squares = np.stack([np.square(x[:, max(0, c - (size - 1) // 2):min(channels, c + size // 2 + 1)]).sum(1) for c in range(channels)], 1)
+    return x / (bias + alpha / size * squares) ** beta
+
+
 CASES = {
+    **{f"lrn/size-{size}": forward("LRN", 13, [X], [lrn(X, size, 0.5, 0.75, 1.0).astype(np.float32)], size=size, alpha=0.5) for size in (2, 3, 4)},
     "attention/heads": forward("Attention", 23, [Q, K, V], [attention(Q, K, V)]),
     "attention/flat": forward("Attention", 24, [flat(Q), flat(K), flat(V)], [flat(attention(Q, K, V, scale=0.5))], q_num_heads=HEADS, kv_num_heads=KV_HEADS, scale=0.5),
     "attention/causal": forward("Attention", 23, [Q, K, V], [attention(Q, K, V, J <= I)], is_causal=1),

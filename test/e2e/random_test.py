@@ -86,6 +86,17 @@ def steps():
                 raise harness.Failure(f"{name}: losses {found}, not {expected(seed)}")
 
 
+def validated():
+    """Validation between the steps draws numbers of its own: a training with it has the losses of one without it."""
+    with harness.folder() as folder:
+        data(folder, BATCH)  # one step an epoch, so that each step follows a validation
+        program = compiled(folder, noisy(), "--loss=mse:y:t")
+        alone, beside = losses(program, folder, "alone", 7), losses(program, folder, "beside", 7, "--val", "data.npz")
+        lines = [json.loads(line) for line in open(f"{folder}/beside.jsonl")]
+        if alone != beside or len(alone) != 3 or sum("val_loss" in line for line in lines) < 2:
+            raise harness.Failure(f"losses {alone}, with validation {beside}; {lines}")
+
+
 def stays(op, drawn, **attributes):
     """predict draws for each batch. The numbers are the same in every run and differ from those of every training step."""
     def case():
@@ -175,7 +186,7 @@ def distributions():
             raise harness.Failure(f"classes come {counts} times of {n}")
 
 
-CASES = {"random/steps": steps, "random/predict-uniform": stays("RandomUniformLike", uniform), "random/predict-normal": stays("RandomNormalLike", normal),
+CASES = {"random/steps": steps, "random/validated": validated, "random/predict-uniform": stays("RandomUniformLike", uniform), "random/predict-normal": stays("RandomNormalLike", normal),
          **{f"random/depth-{form}": depth(form) for form in ("less", "floor", "bernoulli")}, "random/distributions": distributions}
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ using namespace mpc::test;
 
 namespace {
 /// Returns the gradients of a case for cotangents of 1, in Exact mode by default.
-std::vector<std::vector<double>> gradientsOf(const Case &c, FloatType element, EvalMode mode = EvalMode::Exact) {
+std::vector<std::vector<double>> gradientsOf(const Case &c, FloatType element, EvalMode mode = EvalMode::Exact,
+                                             double cotangent = 1) {
   auto built = buildCase(c, element, [](unsigned) { return true; });
   EXPECT_TRUE(succeeded(built));
   Evaluator evaluator(*built->module, mode);
@@ -20,7 +21,7 @@ std::vector<std::vector<double>> gradientsOf(const Case &c, FloatType element, E
   }
   for (RankedTensorType type : built->cotangents) {
     arguments.emplace_back(type);
-    std::fill(arguments.back().values.begin(), arguments.back().values.end(), 1.0);
+    std::fill(arguments.back().values.begin(), arguments.back().values.end(), cotangent);
   }
   SmallVector<HostTensor> results;
   EXPECT_TRUE(succeeded(evaluator.run("vjp", arguments, results)));
@@ -148,6 +149,21 @@ TEST(GradientLowPrecision, BroadcastSumsInFp32) {
          {numbers({4096, 1}, Values(4096, 0.0)), numbers({1}, {0})},
          [](OpBuilder &b, Location loc, ValueRange v) { return AddOp::create(b, loc, v[0], v[1]).getOperation(); }};
   EXPECT_EQ(gradientsOf(c, f16(), EvalMode::Rounded)[1][0], 4096);
+}
+
+/// The gradient of a broadcast factor is a sum of products, each of which may lie outside f16: 300 * 300 is above its
+/// largest number, 2^-13 * 2^-13 below its smallest. Rounded products would give infinity and 0.
+TEST(GradientLowPrecision, BroadcastProductsInFp32) {
+  for (auto [x, dy, sum] : {std::tuple(300.0, 300.0, 0.0), {0x1p-13, 0x1p-13, 0x1p-14}}) {
+    Values signs(4096, x);
+    if (sum == 0) // the products cancel in pairs
+      for (size_t i = 1; i < signs.size(); i += 2)
+        signs[i] = -x;
+    Case c{"mul", {numbers({4096, 1}, signs), numbers({1}, {1})}, [](OpBuilder &b, Location loc, ValueRange v) {
+             return MulOp::create(b, loc, v[0], v[1]).getOperation();
+           }};
+    EXPECT_EQ(gradientsOf(c, f16(), EvalMode::Rounded, dy)[1][0], sum) << x;
+  }
 }
 
 /// Formulas of several steps round to f16 once: the result equals the f64 formula on the f16 input, rounded.

@@ -254,12 +254,14 @@ TEST(Session, RandomInitialValuesDependOnSeedAndNameOnly) {
   auto program = [](const char *order) {
     std::string
         a = R"({"name":"a","role":"parameter","dtype":"f32","shape":[1000],"init":{"kind":"normal","mean":1,"stddev":2}})",
-        b = R"({"name":"b","role":"parameter","dtype":"f32","shape":[1000],"init":{"kind":"uniform","low":-1,"high":3}})";
+        b = R"({"name":"b","role":"parameter","dtype":"f32","shape":[1000],"init":{"kind":"uniform","low":-1,"high":3}})",
+        c = R"({"name":"c","role":"parameter","dtype":"f32","shape":[1000],"init":{"kind":"normal","mean":1,"stddev":2}})";
     bool swapped = order[0] == 'b';
     return Program::fromMemory(R"({"format":1,"model":"r","batch":1,"variables":[)" +
-                               (swapped ? b + "," + a : a + "," + b) +
-                               R"(],"plans":[{"target":"host","arena_bytes":8192,"storage":[
-        {"variable":"a","offset":0,"bytes":4000},{"variable":"b","offset":4032,"bytes":4000}],"entries":[]}]})");
+                               (swapped ? b + "," + a : a + "," + b) + "," + c +
+                               R"(],"plans":[{"target":"host","arena_bytes":12288,"storage":[
+        {"variable":"a","offset":0,"bytes":4000},{"variable":"b","offset":4032,"bytes":4000},
+        {"variable":"c","offset":8064,"bytes":4000}],"entries":[]}]})");
   };
   SessionOptions seven;
   seven.seed = 7;
@@ -267,6 +269,7 @@ TEST(Session, RandomInitialValuesDependOnSeedAndNameOnly) {
   EXPECT_EQ(first.variable("a").bytes, second.variable("a").bytes);
   EXPECT_EQ(first.variable("b").bytes, second.variable("b").bytes);
   EXPECT_NE(first.variable("a").bytes, other.variable("a").bytes);
+  EXPECT_NE(first.variable("a").bytes, first.variable("c").bytes) << "variables of one initializer share a stream";
   double mean = 0, square = 0, low = 9, high = -9, uniformMean = 0;
   for (size_t i = 0; i < 1000; ++i) {
     double a = first.variable("a").at(i), b = first.variable("b").at(i);

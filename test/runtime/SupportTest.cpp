@@ -22,12 +22,29 @@
 #include <optional>
 #include <set>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
 
 using namespace mpc::rt;
 using namespace mpc::rt::test;
+
+/// While it holds a value, the calls of fsync and rename by this program are noted in it.
+static std::optional<std::vector<std::string>> diskCalls;
+
+// These stand in for the functions of libc, for the tests and the runtime in them.
+extern "C" int fsync(int file) {
+  if (diskCalls)
+    diskCalls->push_back("fsync");
+  return int(syscall(SYS_fsync, file));
+}
+
+extern "C" int rename(const char *from, const char *to) noexcept {
+  if (diskCalls)
+    diskCalls->push_back("rename");
+  return int(syscall(SYS_rename, from, to));
+}
 
 TEST(DType, EveryHalfSurvivesTheRoundTrip) {
   for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
@@ -269,6 +286,17 @@ TEST(AtomicFile, AppearsOnlyWhenCommitted) {
   file.commit();
   EXPECT_EQ(readFile(path), "whole");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+/// A file that is renamed before its bytes are on the disk may be empty after a power cut.
+TEST(AtomicFile, IsOnTheDiskBeforeItHasItsName) {
+  TemporaryFolder folder;
+  AtomicFile file(folder / "f");
+  file.write("whole");
+  diskCalls = std::vector<std::string>();
+  file.commit();
+  // The second fsync is that of the folder.
+  EXPECT_EQ(*std::exchange(diskCalls, std::nullopt), (std::vector<std::string>{"fsync", "rename", "fsync"}));
 }
 
 TEST(AtomicFile, FullDiskIsALocatedError) {

@@ -1,17 +1,25 @@
 #!/usr/bin/env python3
 """Checks the include rules and the format of all files, runs lit, CTest and the script tests (test/**/*_test.py), and adds up their counts.
 
-Prints each failure's output and, last, `N passed, N failed, N skipped`. Exits with status 1 when something failed or nothing ran.
+usage: tools/ci/run_tests.py --build build --source . [--quick]        `make test` and `make test-quick` run it
+
+As many tests run at a time as the machine has cores. The script prints each failure's output and, last, `N passed, N failed, N skipped`. BUILD/test/times.md lists the slowest tests.
+Exits with status 1 when something failed or nothing ran. --quick runs the part that finds most faults of compiler and runtime in two minutes (QUICK below).
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as xml
 
 import clang_format
 import include_rules
+
+
+TIMES = []  # (seconds, runner, test) of every test that ran
 
 
 def fresh(out, name):
@@ -30,10 +38,22 @@ def checked(name, counts, results, status):
     return counts
 
 
-def run_lit(build, source, out):
+# What `--quick` runs: folders of lit, suites of GoogleTest and scripts.
+QUICK = {
+    "lit": ["dialects", "passes", "e2e/scaling", "e2e/optimizers", "runtime/cuda"],
+    "ctest": "^(Gradient|LossScaling|Optimizers|MixedPrecision|SampleLoss|Decompose|OpKernel|ColumnSums|mpc-runtime-tests|Wgmma.*Matmul1)",
+    "scripts": ["e2e/loss_options_test.py", "e2e/scan_test.py"],
+}
+
+# The scripts that take more than half a minute start first, so that none of them is left for the end while a core is idle.
+LONG_SCRIPTS = []
+
+
+def run_lit(build, source, out, folders=("",)):
+    """`folders` are relative to test/; the empty one stands for all tests."""
     lit = next(p for p in ("/usr/lib/llvm-22/bin/lit", "lit") if p == "lit" or os.path.exists(p))
     results = fresh(out, "lit.json")
-    code = subprocess.call([lit, "-q", "-v", "--output", results, "-j", str(os.cpu_count()), os.path.join(build, "test")])
+    code = subprocess.call([lit, "-q", "-v", "--output", results, "-j", str(os.cpu_count()), *(os.path.join(build, "test", folder) for folder in folders)])
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for test in json.load(open(results))["tests"] if os.path.exists(results) else []:
         if test["code"] in ("PASS", "XFAIL"):
@@ -42,16 +62,19 @@ def run_lit(build, source, out):
             counts["skipped"] += 1
         else:
             counts["failed"] += 1
+        TIMES.append((test.get("elapsed", 0), "lit", test.get("name", "").removeprefix("mpc :: ")))
     return checked("lit", counts, results, code)
 
 
-def run_ctest(build, out):
+def run_ctest(build, out, names=""):
+    """`names` is a regular expression; the empty one stands for all tests."""
     results = fresh(out, "ctest.xml")
     code = subprocess.call(["ctest", "--test-dir", build, "--no-tests=error", "--output-on-failure", "--output-junit", results,
-                            "-j", str(os.cpu_count())], stdout=open(os.path.join(out, "ctest.log"), "w"))
+                            "-j", str(os.cpu_count()), *(["-R", names] if names else [])], stdout=open(os.path.join(out, "ctest.log"), "w"))
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for case in xml.parse(results).getroot().iter("testcase") if os.path.exists(results) else []:
         status = case.get("status")
+        TIMES.append((float(case.get("time") or 0), "ctest", case.get("name")))
         if status == "run":
             counts["passed"] += 1
         elif status in ("notrun", "disabled") or case.find("skipped") is not None:
@@ -64,33 +87,44 @@ def run_ctest(build, out):
     return checked("ctest", counts, results, code)
 
 
-def run_scripts(build, source):
-    """Runs scripts that print `PASS name`, `FAIL name: why` or `SKIP name: why` for each of their cases (test/tools/harness.py)."""
+def run_script(source, script, build):
+    """Returns (exit status, output) of one script test, whose standard error goes to this process's."""
+    start = time.monotonic()
+    done = subprocess.run(["/usr/bin/python3", "-B", os.path.join(source, script), "--build", build], stdout=subprocess.PIPE, text=True)
+    TIMES.append((time.monotonic() - start, "script", script))
+    return done.returncode, done.stdout
+
+
+def run_scripts(build, source, chosen=()):
+    """Runs scripts that print `PASS name`, `FAIL name: why` or `SKIP name: why` for each of their cases (test/tools/harness.py): those that are `chosen`, or all."""
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     keys = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}
-    scripts = sorted(os.path.join(folder, name) for folder, _, files in os.walk(os.path.join(source, "test"))
-                     for name in files if name.endswith("_test.py"))
-    for script in scripts:
-        done = subprocess.run(["/usr/bin/python3", "-B", script, "--build", build], stdout=subprocess.PIPE, text=True)
+    scripts = [os.path.join("test", name) for name in chosen] or [
+        os.path.relpath(os.path.join(folder, name), source) for folder, _, files in os.walk(os.path.join(source, "test")) for name in files if name.endswith("_test.py")]
+    scripts.sort(key=lambda script: (LONG_SCRIPTS.index(script) if script in LONG_SCRIPTS else len(LONG_SCRIPTS), script))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = list(pool.map(lambda script: run_script(source, script, build), scripts))
+    for script, (status, output) in sorted(zip(scripts, done)):
         failed = counts["failed"]
         passing = True  # whether the next lines belong to a case that passed
-        for line in done.stdout.splitlines():
+        for line in output.splitlines():
             verdict = line.split(" ", 1)[0]
             if verdict in keys:
                 counts[keys[verdict]] += 1
                 passing = verdict == "PASS"
             if not passing:
                 print(line)
-        if done.returncode != 0 and counts["failed"] == failed:
+        if status != 0 and counts["failed"] == failed:
             counts["failed"] += 1
-            print(f"FAIL {os.path.relpath(script, source)}: status {done.returncode} without a case that failed")
+            print(f"FAIL {script}: status {status} without a case that failed")
     return counts
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", required=True)
     parser.add_argument("--source", required=True)
+    parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args()
     arguments.build, arguments.source = os.path.abspath(arguments.build), os.path.abspath(arguments.source)
     out = os.path.join(arguments.build, "test")
@@ -102,13 +136,19 @@ def main():
             print(f"FAIL: {name}: {violation}")
         total["failed" if violations else "passed"] += 1
 
-    lit = run_lit(arguments.build, arguments.source, out)
-    tests = run_ctest(arguments.build, out)
-    scripts = run_scripts(arguments.build, arguments.source)
-    for name, counts in (("lit", lit), ("ctest", tests), ("scripts", scripts)):
+    chosen = QUICK if arguments.quick else {"lit": [""], "ctest": "", "scripts": []}
+    runners = {"lit": lambda: run_lit(arguments.build, arguments.source, out, chosen["lit"]), "ctest": lambda: run_ctest(arguments.build, out, chosen["ctest"]),
+               "scripts": lambda: run_scripts(arguments.build, arguments.source, chosen["scripts"])}
+    spent = []
+    for name, runner in runners.items():
+        start = time.monotonic()
+        counts = runner()
+        spent.append(f"{name} {time.monotonic() - start:.0f} s")
         print(f"{name}: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
         for key in total:
             total[key] += counts[key]
+    with open(os.path.join(out, "times.md"), "w", encoding="utf-8") as file:
+        file.write(f"{', '.join(spent)}\n\n| s | | test |\n|---|---|---|\n" + "".join(f"| {s:.1f} | {runner} | {test} |\n" for s, runner, test in sorted(TIMES, reverse=True)[:100]))
     print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
     return 1 if total["failed"] or not total["passed"] else 0
 

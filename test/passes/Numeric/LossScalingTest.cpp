@@ -131,6 +131,36 @@ TEST(LossScaling, NaNCountsAsOverflow) {
   EXPECT_EQ(run["w"][0], 1);
 }
 
+/// The gradient of each parameter is one element of the input, so that each of them can be the only one that overflows.
+TEST(LossScaling, AnOverflowInAnyParameterSkipsTheStep) {
+  std::string variables, reads, terms;
+  for (std::string i : {"0", "1", "2"}) {
+    variables += "train.variable @w" + i + " parameter : tensor<1xf32> = #train.fill<1.0>\n";
+    reads += "%w" + i + " = train.read @w" + i + " : tensor<1xf32>\n%x" + i +
+             " = graph.slice %x {starts = array<i64: " + i +
+             ">, sizes = array<i64: 1>, strides = array<i64: 1>} : (tensor<3xf32>) -> tensor<1xf32>\n%p" + i +
+             " = graph.mul %w" + i + ", %x" + i + " : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>\n";
+  }
+  PassRun run(variables + R"(
+    train.step @main(%x: tensor<3xf32>) -> tensor<f32>
+        attributes {parameters = [@w0, @w1, @w2], optimizer = #train.optimizer<sgd, lr = 0.5>, scaler = #train.scaler<dynamic>} {
+      )" + reads + R"(
+      %a = graph.add %p0, %p1 : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+      %b = graph.add %a, %p2 : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+      %l = graph.reduce_sum %b {axes = array<i64: 0>, keepdims = false} : (tensor<1xf32>) -> tensor<f32>
+      train.yield %l : tensor<f32>
+    })",
+              kPasses);
+  for (int overflowed = 0; overflowed < 3; ++overflowed) {
+    std::vector<double> x(3, 1);
+    x[size_t(overflowed)] = kInf;
+    run.step(x);
+    EXPECT_EQ(run["main/skipped"][0], overflowed + 1);
+    for (const char *w : {"w0", "w1", "w2"})
+      EXPECT_EQ(run[w][0], 1) << w << " was updated though the gradient of parameter " << overflowed << " overflowed";
+  }
+}
+
 TEST(LossScaling, SkippedStepLeavesEverythingButTheScaler) {
   for (const char *scaler : {"#train.scaler<dynamic>", "#train.scaler<static, init_scale = 8>"}) {
     PassRun run(
@@ -180,7 +210,7 @@ TEST(Clipping, GlobalNormAndValue) {
 }
 
 TEST(Accumulation, EqualsTheLargeBatch) {
-  for (const char *scaler : {"none", "dynamic"}) {
+  for (const char *scaler : {"none", "dynamic", "static, init_scale = 8.0"}) {
     std::string optimizer =
         std::string("optimizer = #train.optimizer<sgd, lr = 0.5, momentum = 0.5>, scaler = #train.scaler<") + scaler +
         ">";
@@ -336,6 +366,33 @@ TEST(LossScaling, BuffersStayOnOverflow) {
   EXPECT_EQ(run["stat"], (std::vector<double>{5, 1}));
   EXPECT_EQ(run["square"], (std::vector<double>{25, 1}));
   EXPECT_EQ(run["rng.step"][0], 2);
+}
+
+/// x * x overflows in the loss alone: the gradient is x, and x times the scale is finite.
+TEST(LossScaling, BuffersStayWhereOnlyTheLossIsInfinite) {
+  for (const char *scaler : {"none", "dynamic"}) {
+    PassRun run(std::string(R"(
+    train.variable @w parameter : tensor<2xf32> = #train.fill<1.0>
+    train.variable @stat buffer : tensor<2xf32> = #train.fill<7.0>
+    train.step @main(%x: tensor<2xf32>) -> tensor<f32>
+        attributes {parameters = [@w], optimizer = #train.optimizer<sgd>, scaler = #train.scaler<)") +
+                    scaler + R"(>} {
+      %w = train.read @w : tensor<2xf32>
+      train.assign @stat, %x : tensor<2xf32>
+      %p = graph.mul %w, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      %xx = graph.mul %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      %s = graph.add %p, %xx : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+      %l = graph.reduce_sum %s {axes = array<i64: 0>, keepdims = false} : (tensor<2xf32>) -> tensor<f32>
+      train.yield %l : tensor<f32>
+    })",
+                "mpc-autodiff,mpc-loss-scaling{guard-loss=true},mpc-optimizers,mpc-simplify");
+    EXPECT_EQ(run.step({1e20, 1}), kInf);
+    EXPECT_EQ(run["w"], (std::vector<double>{1, 1})) << scaler;
+    EXPECT_EQ(run["stat"], (std::vector<double>{7, 7})) << scaler;
+    run["main/nan_guard"][0] = 0;
+    run.step({1e20, 1});
+    EXPECT_EQ(run["stat"], (std::vector<double>{double(1e20f), 1})) << scaler;
+  }
 }
 
 } // namespace
