@@ -49,8 +49,7 @@ ArrayRef<TrainingFlag> mpc::trainingFlags() {
       {scaling, "min-scale", &Request::minScale, "Lower bound of the scale"},
       {scaling, "max-scale", &Request::maxScale, "Upper bound of the scale"},
       {scaling, "hysteresis", &Request::hysteresis, "Overflows until the scale shrinks (1)"},
-      {scaling, "headroom", &Request::headroom,
-       "How many times larger than while calibrating gradients may become (4)"},
+      {scaling, "headroom", &Request::headroom, "Safety factor over the largest calibrated gradient (4)"},
 
       {update,
        "optimizer",

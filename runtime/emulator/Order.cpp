@@ -79,8 +79,8 @@ bool isFenced(const Block &block, Access write, const uint32_t *clock) {
   return false;
 }
 
-/// Makes all threads that forThreads(what) calls what(thread) for learn what any of them knows. release() joins
-/// their own clocks too, because each thread knows what it did itself.
+/// Joins the clocks of all threads that forThreads visits. release() joins their own clocks too, because each thread
+/// knows what it did itself.
 template <typename ForThreads>
 static void orderThreads(uint32_t slots, ForThreads forThreads) {
   uint32_t joined[kMaxSlots + 16] = {};

@@ -113,7 +113,7 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   command.add_option("--log-every", train.logEvery, "steps between log lines (50)")->check(positiveCount());
   command.add_option("--eval-every", train.evalEvery, "epochs between evaluations (1)")->check(positiveCount());
   command.add_option("--checkpoint-dir", train.checkpointFolder,
-                     "folder for checkpoints; holds none yet, except with --resume");
+                     "folder for checkpoints; must hold no checkpoint unless --resume is given");
   command.add_option("--checkpoint-every", train.checkpointEvery, "steps between checkpoints (0: each epoch)")
       ->check(count());
   command.add_option("--keep", train.keep, "checkpoints to keep (3; 0: all)")->check(count());

@@ -18,7 +18,7 @@ void expectError(const Imported &result, const char *error) {
   EXPECT_NE(result.diagnostics.find(error), std::string::npos) << result.diagnostics;
 }
 
-constexpr const char *kStays = "random numbers that are no dropout's are drawn in eval and predict, too";
+constexpr const char *kStays = "random ops other than dropout also run in eval and predict";
 constexpr const char *kDropped = "random masks whose mean is one are dropout, which eval and predict leave out";
 
 /// Makes x [4, 3, 2] and the constants of stochastic depth; the caller adds the nodes.

@@ -232,7 +232,7 @@ def dropout():
 
 
 def written_dropout():
-    """Checks dropout that the file writes with random numbers, and random numbers that are no dropout's."""
+    """Checks dropout that the file writes with random numbers, and random ops other than dropout."""
     with harness.folder() as folder:
         def graph(mean_one):
             g = Graph()
@@ -249,7 +249,7 @@ def written_dropout():
         loss, gradients, values = mlp_step(weights_of(graph(True)), x.astype(np.float64), labels)
         arrays = arrays_of(loss, gradients, values, {"x": x, "labels": labels}, {"dropout": "off"})
         expect(verify(folder, graph(True), arrays), "dropout: off, as in the reference: 1\n", "ok: ")
-        expect(verify(folder, graph(False), arrays, differs=True), "error: draws: draws random numbers that are no dropout's", "hint: give them to the module as an input")
+        expect(verify(folder, graph(False), arrays, differs=True), "error: draws: is a random op other than dropout", "hint: give them to the module as an input")
 
 
 def normalized():

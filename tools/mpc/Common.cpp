@@ -112,7 +112,7 @@ void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::st
                  "REGEX: initializers of which each use is a parameter of its own, for exporters merge equal tensors");
   app.add_flag("--accept-exported", options.acceptExported,
                "train what torch's exporter made of the network, also where parameters of the module are lost in it");
-  app.add_option("--init", options.init, "How parameters without a value start")
+  app.add_option("--init", options.init, "Initializer for parameters that have no value")
       ->check(CLI::IsMember({"kaiming", "xavier", "normal"}))
       ->capture_default_str();
 }

@@ -80,7 +80,7 @@ bool resolve(CompileFlags &flags, TargetOptions &targets, int64_t &memoryLimit) 
     targets.host->cpus = cpus;
   }
   if (!flags.memoryLimit.empty() && !parseBytes(flags.memoryLimit, memoryLimit)) {
-    fail("--memory-limit", "'" + Twine(flags.memoryLimit) + "' is not a size, or none that a computer can have",
+    fail("--memory-limit", "'" + Twine(flags.memoryLimit) + "' is not a valid size",
          "write for example 512MiB or 2GiB; without the option there is no limit");
     return false;
   }

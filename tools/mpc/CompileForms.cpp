@@ -96,7 +96,7 @@ bool chooseGpus(const CompileFlags &flags, TargetOptions &targets) {
     return false;
   }
   if (!flags.tunings.empty()) {
-    fail("--tune", "a tuner measures and takes no measurements", "leave it out");
+    fail("--tune", "cannot be used with --emit=tuner", "leave it out");
     return false;
   }
   targets.host.reset();

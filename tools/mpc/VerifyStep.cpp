@@ -42,7 +42,7 @@ LogicalResult refuseRandomNumbers(ModuleOp module) {
                                "write the reference again with tools/torch/export.py --reference, which switches "
                                "dropout off on both sides; or, if the module drops nothing, take --mode=as-exported");
     if (isa<graph::RandomOp>(op))
-      return emitErrorWithHint(op->getLoc(), "draws random numbers that are no dropout's, and PyTorch draws others",
+      return emitErrorWithHint(op->getLoc(), "is a random op other than dropout, and PyTorch draws other numbers",
                                "give them to the module as an input, and export it again");
     return WalkResult::advance();
   });

@@ -64,7 +64,7 @@ struct ImportOptions {
   std::string stopGradient;
   /// Trains the network as an exporter has rewritten it, even where parameters of the module are lost in it.
   bool acceptExported = false;
-  /// How parameters without a value are initialised: kaiming, xavier or normal.
+  /// Initializer for parameters that have no value: kaiming, xavier or normal.
   std::string init = "kaiming";
   /// Imports for inference (mpc run, conformance): as exported, without changes of state; no input is taken
   /// for a parameter unless `params` says so.

@@ -160,7 +160,7 @@ Verdict Roles::ofInitializer(const std::string &name, Type element, ArrayRef<int
     verdict.user = place->node;
     verdict.why = because(place->position, *place->node);
   } else {
-    verdict.why = found.empty() ? "not used" : "no parameter's place: " + because(found[0].position, *found[0].node);
+    verdict.why = found.empty() ? "not used" : "not trained: it is an " + because(found[0].position, *found[0].node);
   }
   bool candidate = place && !shape.empty(), frozen = false;
   verdict.unusual = !candidate && !found.empty();

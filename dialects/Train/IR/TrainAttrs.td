@@ -39,7 +39,7 @@ def Train_ScalerAttr : Train_NamedNumbers<"Scaler", "scaler", "kind"> {
     | `hysteresis` | 1 | dynamic | overflows until the scale shrinks |
     | `min_scale`, `max_scale` | no bound | dynamic, calibrate | bounds of the scale |
     | `steps` | 100 | calibrate | updates that are watched |
-    | `headroom` | 4 | calibrate | how many times larger than while it watches gradients may become |
+    | `headroom` | 4 | calibrate | safety factor over the largest calibrated gradient |
   }];
   let parameters = (ins AttrParameter<"::mpc::train::Scaler", "the kind and its options", "const ::mpc::train::Scaler &">:$options);
 }

@@ -116,7 +116,7 @@ LogicalResult KernelRewriter::rewriteDeviceOp(Operation *op) {
     return emitErrorWithHint(loc, "'" + op->getName().getStringRef() + "' has no emulated form",
                              "add it to runtime/abi/mpc/emulator.h and passes/Lowering/DeviceToEmulator");
   if (pieces.size() > kMaxPieces)
-    return op->emitOpError("is one piece of shared memory too many: at most ") << kMaxPieces;
+    return op->emitOpError("exceeds the limit of ") << kMaxPieces << " shared allocations";
   op->erase();
   return success();
 }

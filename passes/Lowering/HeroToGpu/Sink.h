@@ -12,7 +12,7 @@ namespace mpc::hero {
 class Sink {
 public:
   virtual ~Sink() = default;
-  /// The state of so many columns before their first row; empty where there is nothing to remember.
+  /// Initial accumulators of `columns` columns; empty where there is nothing to remember.
   virtual Values initial(int columns) { return {}; }
   /// Takes C(m, n), C(m, n + 1), ...; n is a multiple of their number. m and n (i32) may lie beyond C, and
   /// then nothing is stored. Returns the state behind this row.

@@ -18,7 +18,7 @@ static constexpr double clusterGain = 1.025;
 static constexpr double l2BytesPerClock = 64 * 0.8;
 /// The time from the start of a copy until its bytes have arrived, under load.
 static constexpr double latencyClocks = 800;
-/// The share of the other components' time that does not hide behind the slowest component.
+/// The fraction of the faster components' time that is not overlapped by the slowest component.
 static constexpr double unhidden = 0.02;
 
 /// The bytes that a multiprocessor can have under way: all stages but the one that is multiplied, of every

@@ -22,7 +22,7 @@ struct Tile {
   /// Wgmma: the registers that a thread of the producer and of a consumer has after setmaxnreg; 0 where every
   /// thread keeps the number that it was launched with.
   int producerRegisters = 0, consumerRegisters = 0;
-  /// The number of blocks that a multiprocessor shall hold at once; 0 where it does not matter.
+  /// Blocks that one SM must hold at once; 0 means no requirement.
   int blocks = 0;
   /// Wgmma: two consumer warpgroups compute tiles of their own and take turns: while one stores its sums, the
   /// other has the tensor cores. Without ping-pong the consumers share a tile.

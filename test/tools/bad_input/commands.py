@@ -132,7 +132,7 @@ ROWS = [
     Row("unknown-stage", C + "--dump-ir nowhere", ["no stage 'nowhere'"]),
     Row("memory-limit-text", C + "--memory-limit lots", ["--memory-limit", "'lots'"]),
     Row("memory-limit-0", C + "--memory-limit 0", ["--memory-limit", "'0'", "without the option"]),
-    Row("memory-limit-beyond-64-bits", C + "--memory-limit 99999999999999GiB", ["--memory-limit", "is not a size"]),
+    Row("memory-limit-beyond-64-bits", C + "--memory-limit 99999999999999GiB", ["--memory-limit", "is not a valid size"]),
     Row("memory-limit-too-small", C + "--memory-limit 1KiB --precision fp32", ["more than the limit", "--precision=fp16 --opt-level=O2"]),
     Row("memory-limit-of-O1", C + "--memory-limit 1KiB --precision bf16", ["more than the limit", "--batch, or --opt-level=O2"]),
     Row("memory-limit-of-O2", C + "--memory-limit 1KiB --precision fp16 --opt-level O2", ["more than the limit", "hint: take a smaller --batch\n"]),

@@ -23,7 +23,7 @@ static Value draw(Node &n, ArrayRef<int64_t> shape, Type element, Distribution d
   const std::string draws = n.named(0) ? n.proto.output(0) : "";
   import.streamOf(draws) = n.index;
   if (!import.model().dropoutDraws.count(draws))
-    import.note("random numbers that are no dropout's are drawn in eval and predict, too", n.loc);
+    import.note("random ops other than dropout also run in eval and predict", n.loc);
   return n
       .make<RandomOp>(
           ValueRange{import.rngSeed(), import.rngStep()},

@@ -5,7 +5,7 @@
 
 // MOST: llvm.mlir.global {{.*}} @k.about("mpc-emulated 1
 // MOST-SAME: shared 16 16
-// CHECK: error: 'kernel.shared' op is one piece of shared memory too many: at most 256
+// CHECK: error: 'kernel.shared' op exceeds the limit of 256 shared allocations
 // CHECK-NEXT: kernel.shared 32 {{.*}}one more
 // CHECK-NOT: error
 llvm.func @k() attributes {kernel.entry = #kernel.entry<threads = 32>} {
