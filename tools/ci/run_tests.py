@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the include rules and the format of all files, runs lit, CTest and the script tests (test/**/*_test.py), and adds up their counts.
+"""Checks the include rules, the format and the phrases of all files, runs lit, CTest and the script tests (test/**/*_test.py), and adds up their counts.
 
 usage: tools/ci/run_tests.py --build build --source . [--quick]        `make test` and `make test-quick` run it
 
@@ -17,6 +17,7 @@ import xml.etree.ElementTree as xml
 
 import clang_format
 import include_rules
+import phrases
 
 
 TIMES = []  # (seconds, runner, test) of every test that ran
@@ -130,7 +131,7 @@ def main():
     out = os.path.join(arguments.build, "test")
     total = {"passed": 0, "failed": 0, "skipped": 0}
 
-    for name, check in (("include rules", include_rules.violations), ("format", clang_format.unformatted)):
+    for name, check in (("include rules", include_rules.violations), ("format", clang_format.unformatted), ("phrases", phrases.violations)):
         violations = check(arguments.source)
         for violation in violations:
             print(f"FAIL: {name}: {violation}")
