@@ -2,7 +2,7 @@
 BUILD := build
 JOBS := $(shell nproc)
 
-.PHONY: all setup build demo test test-torch test-assertions test-sanitize fuzz campaigns docs format tidy gpu-bundle clean
+.PHONY: all setup build demo test test-quick test-torch test-assertions test-sanitize fuzz campaigns docs format tidy gpu-bundle clean
 all: build
 
 setup:
@@ -19,6 +19,10 @@ demo: build
 
 test: build
 	tools/test.sh $(BUILD)
+
+# The part of the tests that finds most faults of compiler and runtime, for the time between two changes (QUICK in tools/ci/run_tests.py).
+test-quick: build
+	tools/test.sh $(BUILD) --quick
 
 # By hand, for it needs PyTorch (test/torch/requirements.txt): tools/torch/export.py, and networks as PyTorch's exporters write them, compared with PyTorch. Without torch it says so
 # and does nothing.

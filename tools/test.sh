@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs every test of a build folder and prints one total line: `N passed, N failed, N skipped`.
-# usage: tools/test.sh BUILD_DIR
+# usage: tools/test.sh BUILD_DIR [--quick]
 set -uo pipefail
 build=$(cd "${1:-build}" && pwd)
 source=$(cd "$(dirname "$0")/.." && pwd)
 cd "$source"
-exec python3 tools/ci/run_tests.py --build "$build" --source "$source"
+exec python3 tools/ci/run_tests.py --build "$build" --source "$source" "${@:2}"
