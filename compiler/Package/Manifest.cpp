@@ -2,6 +2,7 @@
 #include "compiler/Package/Manifest.h"
 #include "compiler/Package/Elements.h"
 #include "compiler/Package/ManifestParts.h"
+#include "compiler/Package/Version.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Kernel/Target/GpuArch.h"
@@ -171,7 +172,7 @@ static FailureOr<json> planJson(const TargetPlan &plan, DataSection &data) {
 FailureOr<Manifest> mpc::buildManifest(ModuleOp module, const ProgramInfo &info, ArrayRef<TargetPlan> plans) {
   DataSection data;
   json j = {{"format", 1},
-            {"producer", "mpc 0.1.0"},
+            {"producer", producer()},
             {"model", info.model},
             {"precision", {{"type", info.precision}, {"opt_level", info.optLevel}}},
             {"batch", info.batch}};

@@ -1,4 +1,5 @@
 //===- Main.cpp - the mpc command ------------------------------------------------------------===//
+#include "compiler/Package/Version.h"
 #include "runtime/support/Standard.h"
 #include "tools/mpc/Common.h"
 #include "tools/mpc/MlirOptions.h"
@@ -63,7 +64,7 @@ int main(int argc, char **argv) {
   llvm::errs().tie(&llvm::outs()); // if both go to one file, an error comes after the earlier output
   CLI::App app("mpc: compiles ONNX networks to standalone mixed-precision training programs", "mpc");
   app.require_subcommand(1);
-  app.set_version_flag("--version", "mpc 0.1.0");
+  app.set_version_flag("--version", mpc::producer());
   int status = 0;
   mpc::tool::addCommands(app, status);
   std::vector<std::string> words(argv + 1, argv + argc);
