@@ -6,21 +6,34 @@ import shutil
 import harness
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MAKE_MODEL = os.path.join(HERE, "..", "..", "tools", "models", "make_model.py")
+SOURCE = os.path.join(HERE, "..", "..")
+MAKE_MODEL = os.path.join(SOURCE, "tools", "models", "make_model.py")
 EXPECTED = ["bin/mpc", "bin/mpc-opt", "include/mpc/cpu.h", "include/mpc/emulator.h", "include/mpc/kernel.h", "include/mpc/library.h", "include/mpc/program.h", "lib/cmake/mpc/mpc-config-version.cmake",
             "lib/cmake/mpc/mpc-config.cmake", "lib/mpc/libmpc-emulator.so", "lib/mpc/libmpc-program.so", "lib/mpc/mpc", "lib/mpc/mpc-opt", "lib/mpc/mpc-runner", "lib/mpc/mpc-tuner"]
+DOCUMENTS = ["CHANGELOG.md", "CITATION.cff", "LICENSE", "NOTICE", "README.md", "SECURITY.md"]
+# Maps a folder of the source to the folder in the prefix, and says which of its files are installed.
+FOLDERS = [("docs", "share/doc/mpc/docs", ".md"), ("tools/torch", "share/mpc/torch", ".py")]
+
+
+def below(folder, end=""):
+    """Returns the paths of the files below a folder whose names have this end, relative to the folder."""
+    return [os.path.relpath(os.path.join(parent, name), folder) for parent, _, names in os.walk(folder) for name in names if name.endswith(end)]
 
 
 def installed(folder):
     harness.must(["cmake", "--install", OPTIONS.build, "--prefix", folder])
-    return sorted(os.path.relpath(os.path.join(parent, name), folder) for parent, _, names in os.walk(folder) for name in names)
+    return sorted(below(folder))
 
 
 def files():
     with harness.folder() as folder:
         found = installed(folder)
-        if [path for path in found if "onednn" not in path] != EXPECTED:
-            raise harness.Failure("\n".join(found))
+        expected = EXPECTED + [f"share/doc/mpc/{name}" for name in DOCUMENTS]
+        expected += [f"{prefix}/{path}" for source, prefix, end in FOLDERS for path in below(f"{SOURCE}/{source}", end)]
+        if [path for path in found if "onednn" not in path] != sorted(expected):
+            raise harness.Failure("\n".join(sorted({*found} ^ {*expected})))
+        if not os.access(f"{folder}/share/mpc/torch/export.py", os.X_OK):
+            raise harness.Failure("export.py is not executable")
         for tool in ("mpc", "mpc-opt"):
             harness.must([f"{folder}/bin/{tool}", "--version"], environment={"PATH": "/nonexistent"})
 

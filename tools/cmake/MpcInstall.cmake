@@ -3,6 +3,8 @@
 #   PREFIX/bin               links to both tools
 #   PREFIX/include/mpc       the headers of runtime/abi
 #   PREFIX/lib/cmake/mpc     find_package(mpc), with mpc_add_program and mpc_add_library
+#   PREFIX/share/mpc/torch   export.py, which exports modules of PyTorch for training
+#   PREFIX/share/doc/mpc     the licence, the notices and the documents
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(MPC_INSTALL_DIR ${CMAKE_INSTALL_LIBDIR}/mpc)
@@ -26,3 +28,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/abi/mpc DESTINATION ${CMAKE_INSTAL
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/mpc-config.cmake.in ${CMAKE_BINARY_DIR}/mpc-config.cmake INSTALL_DESTINATION ${MPC_CMAKE_DIR} PATH_VARS MPC_INSTALL_DIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/mpc-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/mpc-config.cmake ${CMAKE_BINARY_DIR}/mpc-config-version.cmake DESTINATION ${MPC_CMAKE_DIR})
+
+install(DIRECTORY tools/torch DESTINATION ${CMAKE_INSTALL_DATADIR}/mpc USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "*.py" PATTERN __pycache__ EXCLUDE)
+install(FILES LICENSE NOTICE README.md CHANGELOG.md SECURITY.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
