@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares two builds of mpc on the same networks: launches, memory, the time of a compilation, and the time of a training step on the host.
 
 usage: versions.py --before BUILD --after BUILD [--precision fp32,fp16] [--targets host,sm_80,sm_90a] [--batch N] [--compilations N] [--rounds N] [--out RESULT.json] MODEL.onnx ...

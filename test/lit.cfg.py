@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """lit configuration: `lit build/test` runs every .mlir and .test file under test/."""
 import os
 import shutil

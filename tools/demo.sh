@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Compiles a small network, trains it in fp16 (O2), evaluates it, and writes the trained weights back to ONNX.
 # usage: tools/demo.sh BUILD_DIR
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains LeNet on MNIST at O0 to O3 and prints every run and the means as Markdown.
 
 usage: mnist.py --data FOLDER [--mpc build/bin/mpc] [--seeds 1,2,3] [--epochs 5] [--only "fp16 O1,..."] > docs/results/mnist-lenet.md

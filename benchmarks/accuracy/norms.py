@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures norms in 16 bits against float64, and against torch's CPU autocast if Python has torch, and prints a Markdown table.
 
 usage: norms.py [--mpc build/bin/mpc] [--target host|emulator] [--forms layer,rms] [--configurations 'fp16 O1'] [--rows] > docs/results/norms.md

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains an MLP on a regression problem (mean squared error) in three precisions and prints the runs as Markdown.
 
 usage: regression.py [--mpc build/bin/mpc] [--seeds 1,2,3] [--epochs 30] [--samples 32768] [--floor RMSE] > docs/results/regression.md

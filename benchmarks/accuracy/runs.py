@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles and trains one network under several precisions, and describes the machine it ran on."""
 import datetime
 import json

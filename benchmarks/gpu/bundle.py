@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds a folder that measures this build's training programs on a GPU machine. That machine needs a driver, Python 3 and, for the peers, PyTorch.
 
 usage: bundle.py [--build DIR] [--out FOLDER] [--small] [--emulator]

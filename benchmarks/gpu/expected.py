@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints what the model of expected time (passes/Lowering/Schedule/Model.h) says of the layers in networks.py, as Markdown tables.
 
 usage: expected.py [--build DIR] [--target sm_90a] [--precision bf16] [--only REGEX] [--out docs/results/gpu-expected.md]

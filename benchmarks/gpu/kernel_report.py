@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sums up what `mpc compile --kernel-report` says of networks' GPU kernels, as a Markdown table.
 
 usage: kernel_report.py [--build DIR] [--targets sm_75,sm_80,sm_90a] [--precisions fp32,fp16,bf16] [--launches] MODEL.onnx...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Networks around one layer or one kind of kernel, for measuring kernels on a GPU.
 
 Makers return {"flops", "products"}: the operations of each product of the layer, and regular expressions for the names of the launches that compute it forward, its

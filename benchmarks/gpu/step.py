@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints what a training step is expected to move and take on GPUs, as a Markdown table: launches, bytes, the ratio to the bytes of its products and variables alone, and the time on each part of the architecture. It needs no GPU.
 
 usage: step.py --mpc build/bin/mpc [--arch sm_90a] [--precision bf16,fp16] [--batch N,...] [--kinds] MODEL.onnx ...

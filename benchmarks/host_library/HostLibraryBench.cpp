@@ -1,4 +1,5 @@
 //===- HostLibraryBench.cpp - GFLOP/s of the library providers ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Prints one line per shape and type with the GFLOP/s of each provider, and of oneDNN's own primitives in the formats
 // that they prefer ("any": operands are reordered beforehand and nothing is converted). The latter stand for what the

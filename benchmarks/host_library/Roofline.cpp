@@ -1,4 +1,5 @@
 //===- Roofline.cpp - oneDNN in the formats it prefers --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Roofline.h"
 #include "Shapes.h"
 

@@ -1,4 +1,5 @@
 //===- Roofline.h - oneDNN in the formats it prefers ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_BENCHMARKS_HOST_LIBRARY_ROOFLINE_H
 #define MPC_BENCHMARKS_HOST_LIBRARY_ROOFLINE_H
 

@@ -1,4 +1,5 @@
 //===- Shapes.cpp - What training steps ask of the library ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Shapes.h"
 
 namespace mpc::bench {

@@ -1,4 +1,5 @@
 //===- Shapes.h - What training steps ask of the library --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_BENCHMARKS_HOST_LIBRARY_SHAPES_H
 #define MPC_BENCHMARKS_HOST_LIBRARY_SHAPES_H
 

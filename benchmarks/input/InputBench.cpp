@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads one shuffled epoch of a .npy of u8 pictures, [samples,C,H,W], into batches, and prints the seconds as JSON.
 // Usage: mpc_input_bench FILE.npy u8|f32 nchw|nhwc BATCH READERS
 #include "runtime/core/data/Batches.h"

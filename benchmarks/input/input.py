@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures how fast u8 pictures of 3 x 224 x 224 become shuffled batches, as a ratio to numpy's fancy indexing and to memcpy (README.md)."""
 import argparse
 import json

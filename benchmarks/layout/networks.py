@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exports the networks whose transposes are counted, at the sizes of the papers but with two layers of each transformer.
 
 usage: networks.py FOLDER [NAME ...]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Counts the transposes that networks keep after fusion, as kernels of their own, and their bytes.
 
 usage: transposes.py MODEL.onnx ... [--build DIR] [--before DIR] [--batch N] [--target host|sm_80|...] [--precision fp32|fp16|bf16]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures matrix products and convolutions with their gradients in PyTorch (cuBLAS, cuDNN), and the bandwidth of a copy, on a GPU.
 
 usage: kernels.py STEPS < SHAPES.json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Drives training.py, which waits for work on its standard input."""
 import json
 import os

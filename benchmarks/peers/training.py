@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the same training steps in PyTorch, as a server that a benchmark drives over its standard input.
 
 usage: training.py NETWORK MODEL.onnx|- BATCH fp32|bf16|fp16 eager|compile|graphs cpu|cuda [THREADS]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares training steps of mpc's programs on the host with PyTorch's on the CPU: both have the same networks, values, batch and threads.
 
 usage: benchmark.py [--build DIR] [--torch PYTHON] [--threads N] [--rounds N] [--out RESULT.json] [NETWORK...]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the memory of a training program by precision: what mpc plans, and by how much the process really grows.
 
 usage: memory.py [--build DIR] [--network NAME] [--batch N] [--no-run]

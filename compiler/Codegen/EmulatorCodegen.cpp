@@ -1,4 +1,5 @@
 //===- EmulatorCodegen.cpp - GPU kernels as an x86 object for the emulator -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/EmulatorCodegen.h"
 #include "compiler/Codegen/HostLowering.h"
 #include "compiler/Codegen/LinkShared.h"

@@ -1,4 +1,5 @@
 //===- EmulatorCodegen.h - GPU kernels as an x86 object for the emulator ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_CODEGEN_EMULATORCODEGEN_H
 #define MPC_CODEGEN_EMULATORCODEGEN_H
 #include "compiler/Codegen/HostCodegen.h"

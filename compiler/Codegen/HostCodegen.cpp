@@ -1,4 +1,5 @@
 //===- HostCodegen.cpp - compiles modules of host kernels on several threads -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/HostCodegen.h"
 #include "compiler/Codegen/HostLowering.h"
 #include "compiler/Codegen/LinkShared.h"

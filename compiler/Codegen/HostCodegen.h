@@ -1,4 +1,5 @@
 //===- HostCodegen.h - modules of host kernels become shared objects ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Optimises kernels (mpc-emit-kernels) with LLVM for every requested CPU, and links one shared object per
 // CPU, in process.

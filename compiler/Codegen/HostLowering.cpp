@@ -1,4 +1,5 @@
 //===- HostLowering.cpp - scf, arith and math to the llvm dialect --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/HostLowering.h"
 #include "passes/Lowering/MathApprox/MathApprox.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"

@@ -1,4 +1,5 @@
 //===- HostLowering.h - kernel functions to LLVM IR and objects ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_CODEGEN_HOSTLOWERING_H
 #define MPC_CODEGEN_HOSTLOWERING_H
 #include "compiler/Codegen/HostCodegen.h"

@@ -1,4 +1,5 @@
 //===- HostTarget.cpp - LLVM's optimiser and code generator for x86-64 ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/HostLowering.h"
 #include "compiler/Codegen/NativeCpu.h"
 #include "compiler/Codegen/OptPipeline.h"

@@ -1,4 +1,5 @@
 //===- LinkShared.cpp - object files to a shared object, in process ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/LinkShared.h"
 #include "dialects/Support/Diagnostics.h"
 #include "mlir/IR/Diagnostics.h"

@@ -1,4 +1,5 @@
 //===- LinkShared.h - object files to a shared object, in process ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_CODEGEN_LINKSHARED_H
 #define MPC_CODEGEN_LINKSHARED_H
 #include "mlir/IR/Location.h"

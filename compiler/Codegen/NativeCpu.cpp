@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/NativeCpu.h"
 #include "runtime/abi/mpc/cpu.h"
 #include "llvm/ADT/StringMap.h"

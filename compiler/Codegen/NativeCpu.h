@@ -1,4 +1,5 @@
 //===- NativeCpu.h - the meaning of --cpu=native ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_CODEGEN_NATIVECPU_H
 #define MPC_CODEGEN_NATIVECPU_H
 #include <string>

@@ -1,4 +1,5 @@
 //===- NvptxCodegen.cpp - splits, lowers and compiles kernels on several threads -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/NvptxCodegen.h"
 #include "compiler/Codegen/HostLowering.h"
 #include "compiler/Codegen/NvptxTarget.h"

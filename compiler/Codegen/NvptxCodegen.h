@@ -1,4 +1,5 @@
 //===- NvptxCodegen.h - GPU kernels to PTX and cubins -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Takes a module of kernels (dialects/Kernel/IR/DeviceOps.td says what a kernel is), lowers it for the GPU of its
 // `kernel.target` and compiles it with LLVM's NVPTX back end, in process and without the CUDA toolkit. Where

@@ -1,4 +1,5 @@
 //===- NvptxTarget.cpp - LLVM's optimiser and code generator for PTX ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/NvptxTarget.h"
 #include "compiler/Codegen/OptPipeline.h"
 #include "llvm/IR/DiagnosticInfo.h"

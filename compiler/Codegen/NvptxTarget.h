@@ -1,4 +1,5 @@
 //===- NvptxTarget.h - LLVM's optimiser and code generator for PTX --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_CODEGEN_NVPTXTARGET_H
 #define MPC_CODEGEN_NVPTXTARGET_H
 #include "dialects/Kernel/Target/GpuArch.h"

@@ -1,4 +1,5 @@
 //===- OptPipeline.cpp - runs LLVM's optimiser and code generator ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/OptPipeline.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"

@@ -1,4 +1,5 @@
 //===- OptPipeline.h - runs LLVM's optimiser and code generator -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_CODEGEN_OPTPIPELINE_H
 #define MPC_CODEGEN_OPTPIPELINE_H
 #include "llvm/Passes/PassBuilder.h"

@@ -1,4 +1,5 @@
 //===- Parallel.cpp - modules of kernels on several threads -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/Parallel.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/IR/Builders.h"

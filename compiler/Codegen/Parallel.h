@@ -1,4 +1,5 @@
 //===- Parallel.h - modules of kernels on several threads ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_CODEGEN_PARALLEL_H
 #define MPC_CODEGEN_PARALLEL_H
 #include "mlir/IR/BuiltinOps.h"

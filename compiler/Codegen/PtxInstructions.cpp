@@ -1,4 +1,5 @@
 //===- PtxInstructions.cpp - counts instructions that decide the speed, in PTX text -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/NvptxCodegen.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -1,4 +1,5 @@
 //===- Ptxas.cpp - runs ptxas and reads its report -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/Ptxas.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- Ptxas.h - NVIDIA's assembler as a subprocess ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_CODEGEN_PTXAS_H
 #define MPC_CODEGEN_PTXAS_H
 #include "compiler/Codegen/NvptxCodegen.h"

@@ -1,4 +1,5 @@
 //===- Evaluable.h - interface of ops that the evaluator can run --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_EVALUATOR_EVALUABLE_H
 #define MPC_EVALUATOR_EVALUABLE_H
 #include "compiler/Evaluator/HostTensor.h"

@@ -1,4 +1,5 @@
 //===- Evaluable.td - ops that the reference evaluator can run ----*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_EVALUATOR_EVALUABLE
 #define MPC_EVALUATOR_EVALUABLE
 include "mlir/IR/OpBase.td"

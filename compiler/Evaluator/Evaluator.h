@@ -1,4 +1,5 @@
 //===- Evaluator.h - reference evaluation of graph, train and kernel IR ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The evaluator is the oracle of the tests; see README.md.
 //

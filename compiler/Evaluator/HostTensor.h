@@ -1,4 +1,5 @@
 //===- HostTensor.h - tensors of the reference evaluator -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_EVALUATOR_HOSTTENSOR_H
 #define MPC_EVALUATOR_HOSTTENSOR_H
 #include "mlir/IR/BuiltinAttributeInterfaces.h"

@@ -1,4 +1,5 @@
 //===- Initial.cpp - initial values of variables ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Evaluator.h"
 #include "compiler/Evaluator/Ops/Models.h"
 #include "dialects/Train/IR/Train.h"

@@ -1,4 +1,5 @@
 //===- Philox.h - the random numbers of graph.dropout and graph.random ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_EVALUATOR_PHILOX_H
 #define MPC_EVALUATOR_PHILOX_H
 #include <array>

@@ -1,4 +1,5 @@
 //===- Elements.h - bytes of constants and types ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PACKAGE_ELEMENTS_H
 #define MPC_PACKAGE_ELEMENTS_H
 #include "mpc/kernel.h"

@@ -1,4 +1,5 @@
 //===- LibraryCalls.h - contractions in the terms of mpc/library.h -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PACKAGE_LIBRARYCALLS_H
 #define MPC_PACKAGE_LIBRARYCALLS_H
 #include "dialects/Kernel/IR/Kernel.h"

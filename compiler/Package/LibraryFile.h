@@ -1,4 +1,5 @@
 //===- LibraryFile.h - writes shared libraries with their C header -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PACKAGE_LIBRARYFILE_H
 #define MPC_PACKAGE_LIBRARYFILE_H
 #include "mlir/IR/Location.h"

@@ -1,4 +1,5 @@
 //===- Manifest.cpp - writes the manifest described in runtime/abi/README.md ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Package/Manifest.h"
 #include "compiler/Package/Elements.h"
 #include "compiler/Package/ManifestParts.h"

@@ -1,4 +1,5 @@
 //===- Manifest.h - the manifest of a program -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PACKAGE_MANIFEST_H
 #define MPC_PACKAGE_MANIFEST_H
 #include "dialects/Kernel/IR/Kernel.h"

@@ -1,4 +1,5 @@
 //===- ManifestLaunches.cpp - the launches of a manifest -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Package/Elements.h"
 #include "compiler/Package/LibraryCalls.h"
 #include "compiler/Package/ManifestParts.h"

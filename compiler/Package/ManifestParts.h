@@ -1,4 +1,5 @@
 //===- ManifestParts.h - the parts of a manifest, as JSON -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // runtime/abi/README.md describes the fields. Only the files of the manifest include this header, because JSON needs
 // exceptions.

@@ -1,4 +1,5 @@
 //===- ManifestState.cpp - the variables and steps of a manifest ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Package/Elements.h"
 #include "compiler/Package/ManifestParts.h"
 #include "dialects/Train/IR/Names.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Package/ProgramFile.h"
 #include "dialects/Support/Diagnostics.h"
 #include <cerrno>

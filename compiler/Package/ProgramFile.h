@@ -1,4 +1,5 @@
 //===- ProgramFile.h - writes executables ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PACKAGE_PROGRAMFILE_H
 #define MPC_PACKAGE_PROGRAMFILE_H
 #include "mlir/IR/Location.h"

@@ -1,4 +1,5 @@
 //===- TunerSection.cpp - the candidates of a tuner ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Package/TunerSection.h"
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,5 @@
 //===- TunerSection.h - the candidates of a tuner --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PACKAGE_TUNERSECTION_H
 #define MPC_PACKAGE_TUNERSECTION_H
 #include <map>

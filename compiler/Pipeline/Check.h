@@ -1,4 +1,5 @@
 //===- Check.h - lists everything that prevents training a model ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PIPELINE_CHECK_H
 #define MPC_PIPELINE_CHECK_H
 #include "compiler/Import/Onnx/Importer.h"

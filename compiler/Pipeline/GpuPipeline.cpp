@@ -1,4 +1,5 @@
 //===- GpuPipeline.cpp - from target-free entries to a program for a GPU -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/EmulatorCodegen.h"
 #include "compiler/Pipeline/Targets.h"
 #include "passes/Decompose/Passes.h"

@@ -1,4 +1,5 @@
 //===- HostPipeline.cpp - from target-free entries to a host program --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/NativeCpu.h"
 #include "compiler/Pipeline/Targets.h"
 #include "passes/Decompose/Passes.h"

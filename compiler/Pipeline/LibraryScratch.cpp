@@ -1,4 +1,5 @@
 //===- LibraryScratch.cpp - mpc-library-scratch ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline/LibraryScratch.h"
 #include "compiler/Package/LibraryCalls.h"
 #include "dialects/Support/Diagnostics.h"

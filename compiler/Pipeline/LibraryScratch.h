@@ -1,4 +1,5 @@
 //===- LibraryScratch.h - memory that library calls need ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PIPELINE_LIBRARYSCRATCH_H
 #define MPC_PIPELINE_LIBRARYSCRATCH_H
 #include "mpc/library.h"

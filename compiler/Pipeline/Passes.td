@@ -1,4 +1,5 @@
 //===- Passes.td - what the host's libraries need --------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PIPELINE_PASSES
 #define MPC_PIPELINE_PASSES
 include "mlir/Pass/PassBase.td"

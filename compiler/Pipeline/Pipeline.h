@@ -1,4 +1,5 @@
 //===- Pipeline.h - the order of the passes -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is the only place that orders passes. Above the line in docs/architecture.md the module knows no target.
 //

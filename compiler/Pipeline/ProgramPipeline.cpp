@@ -1,4 +1,5 @@
 //===- ProgramPipeline.cpp - one target-free module, a plan for each target -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline/Targets.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Kernel/IR/Kernel.h"

@@ -1,4 +1,5 @@
 //===- Registration.cpp - dialects, and passes and pipelines by name -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline/TrainingFlags.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Kernel/IR/Kernel.h"

@@ -1,4 +1,5 @@
 //===- Targets.h - what the pipelines of all targets share -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PIPELINE_TARGETS_H
 #define MPC_PIPELINE_TARGETS_H
 #include "compiler/Pipeline/Pipeline.h"

@@ -1,4 +1,5 @@
 //===- TrainingFlags.cpp - what a user can say about training --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline/TrainingFlags.h"
 #include "dialects/Support/Numbers.h"
 #include "dialects/Train/Optimizers/Registry.h"

@@ -1,4 +1,5 @@
 //===- TrainingFlags.h - what a user can say about training ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is the only description of these options. tools/mpc makes the command line of `mpc compile` and its sisters from
 // it, and Registration.cpp the options of the pipeline mpc-training.

@@ -1,4 +1,5 @@
 //===- TrainingPipeline.cpp - from an imported network to target-free entries ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline/Targets.h"
 #include "passes/Autodiff/Passes.h"
 #include "passes/Optimizers/Passes.h"

@@ -1,4 +1,5 @@
 //===- TunerPipeline.cpp - a model's products and convolutions, each by several schedules ---//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A tuner is a program whose entries are candidates (mpc-tuner-candidates).
 //

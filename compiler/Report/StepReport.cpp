@@ -1,4 +1,5 @@
 //===- StepReport.cpp - what each launch of a training step moves, multiplies and takes --===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Report/StepReport.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Storage.h"

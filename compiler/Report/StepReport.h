@@ -1,4 +1,5 @@
 //===- StepReport.h - what each launch of a training step moves, multiplies and takes ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_REPORT_STEPREPORT_H
 #define MPC_REPORT_STEPREPORT_H
 #include "compiler/Codegen/NvptxCodegen.h"

@@ -1,4 +1,5 @@
 //===- Contraction.h - matrix products and convolutions ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_INTERFACES_CONTRACTION_H
 #define MPC_INTERFACES_CONTRACTION_H
 #include "mlir/IR/OpDefinition.h"

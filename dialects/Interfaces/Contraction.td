@@ -1,4 +1,5 @@
 //===- Contraction.td - matrix products and convolutions -------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Kernels of contractions ask an op these questions. Every op of the loop kind Contraction answers them (dialects/Graph/IR/Contractions.cpp).
 //

@@ -1,4 +1,5 @@
 //===- Differentiable.h - interface of ops with a VJP -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This header is the contract between the autodiff pass, which knows no op names, and the ops, which do not know how
 // the graph is traversed.

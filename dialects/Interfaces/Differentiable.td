@@ -1,4 +1,5 @@
 //===- Differentiable.td - how an op states its derivative ------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every op of the graph dialect says one of three things by an argument of its ODS base class (dialects/Graph/IR/GraphDialect.td):
 //   Differentiable   it builds its vector-Jacobian product (dialects/Graph/Gradients);

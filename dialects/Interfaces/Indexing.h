@@ -1,4 +1,5 @@
 //===- Indexing.h - how results are indexed by operands ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_INTERFACES_INDEXING_H
 #define MPC_INTERFACES_INDEXING_H
 #include "mlir/IR/Builders.h"

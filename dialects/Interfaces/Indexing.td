@@ -1,4 +1,5 @@
 //===- Indexing.td - how results are indexed by operands -------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Fusion, layout, loop plans, loss scaling and the search for the samples' dimensions ask an op these questions instead
 // of keeping lists of ops. Every op of the graph dialect states its loop kind in its ODS base class; every op but the

@@ -1,4 +1,5 @@
 //===- Precision.h - numerical safety classes of ops ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_INTERFACES_PRECISION_H
 #define MPC_INTERFACES_PRECISION_H
 #include "mlir/IR/OpDefinition.h"

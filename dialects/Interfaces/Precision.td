@@ -1,4 +1,5 @@
 //===- Precision.td - numerical safety classes of ops -----------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Autocast asks an op these questions. The classes are those of torch.amp on CUDA; they describe
 // numerical safety only: whether low precision is *fast* on a target is decided by the schedules.

@@ -1,4 +1,5 @@
 //===- Attributes.h - what an attribute holds ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_SUPPORT_ATTRIBUTES_H
 #define MPC_SUPPORT_ATTRIBUTES_H
 #include "mlir/IR/Attributes.h"

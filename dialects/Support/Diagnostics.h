@@ -1,4 +1,5 @@
 //===- Diagnostics.h - errors with a hint -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A user's mistake is reported as a located error, followed by one `hint:` note with the next action.
 //

@@ -1,4 +1,5 @@
 //===- InputFile.h - files that the user names to be read --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_SUPPORT_INPUTFILE_H
 #define MPC_SUPPORT_INPUTFILE_H
 #include "llvm/ADT/StringRef.h"

@@ -1,4 +1,5 @@
 //===- Numbers.h - numbers as text ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_SUPPORT_NUMBERS_H
 #define MPC_SUPPORT_NUMBERS_H
 #include <string>

@@ -1,4 +1,5 @@
 //===- Pattern.h - regular expressions that users write ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All options that take a pattern (--params, --param-group, --allow ...) follow one rule:
 // patterns are POSIX extended and match anywhere in a name; ^ and $ tie them to its ends.

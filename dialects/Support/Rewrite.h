@@ -1,4 +1,5 @@
 //===- Rewrite.h - greedy rewriting that ends --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_SUPPORT_REWRITE_H
 #define MPC_SUPPORT_REWRITE_H
 #include "mlir/IR/Operation.h"

@@ -1,4 +1,5 @@
 //===- Autodiff.cpp - reverse-mode differentiation of train.steps -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This file decides what is differentiated: dialects/Graph/Gradients/ReverseMode.h traverses a block, and each op
 // states its own derivative. Passes.td shows the IR before and after.

@@ -1,4 +1,5 @@
 //===- Passes.h - reverse-mode differentiation ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_AUTODIFF_PASSES_H
 #define MPC_PASSES_AUTODIFF_PASSES_H
 #include "dialects/Graph/IR/Graph.h"

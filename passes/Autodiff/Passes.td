@@ -1,4 +1,5 @@
 //===- Passes.td - reverse-mode differentiation -------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_AUTODIFF
 #define MPC_PASSES_AUTODIFF
 include "mlir/Pass/PassBase.td"

@@ -1,4 +1,5 @@
 //===- AlignStacks.cpp - slices of scans start where tensors start -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An iteration reads its slice of a stacked tensor in place, and kernels rely on the alignment of tensors. Slices whose
 // bytes are no multiple of it are padded: those of an operand before the scan, those of a result in the body.

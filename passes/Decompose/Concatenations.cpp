@@ -1,4 +1,5 @@
 //===- Concatenations.cpp - wide concatenations, and those that gradients of splits are ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The gradient of a split is a sum of pads: one for each part, and each as large as the whole. Those that abut become
 // one pad of their concatenation.

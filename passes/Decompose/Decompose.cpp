@@ -1,4 +1,5 @@
 //===- Decompose.cpp - composite graph ops become primitive ones ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Support/Rewrite.h"
 #include "passes/Decompose/Passes.h"
 #include "passes/Decompose/Patterns.h"

@@ -1,4 +1,5 @@
 //===- EmptyTensors.cpp - folds computations on tensors without elements -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A value that has no elements becomes a constant without elements, and a value that is computed from it
 // becomes a constant: the sum, the product, the maximum, ... of no elements. So kernels, libraries and

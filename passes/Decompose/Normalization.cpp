@@ -1,4 +1,5 @@
 //===- Normalization.cpp - batch, layer and group normalisation -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A batch norm reads its channels once: it sums the deviations d = x - k from a number k near the mean, and their
 // squares, so that mean = k + E[d] and variance = E[d^2] - E[d]^2 (Chan, Golub and LeVeque 1983, shifted data). The

@@ -1,4 +1,5 @@
 //===- Passes.h - decomposition of composite ops -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_DECOMPOSE_PASSES_H
 #define MPC_DECOMPOSE_PASSES_H
 #include "dialects/Graph/IR/Graph.h"

@@ -1,4 +1,5 @@
 //===- Passes.td - decomposition of composite ops ------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_DECOMPOSE_PASSES
 #define MPC_DECOMPOSE_PASSES
 include "mlir/Pass/PassBase.td"

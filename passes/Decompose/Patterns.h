@@ -1,4 +1,5 @@
 //===- Patterns.h - a pattern for each composite op, by family -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_DECOMPOSE_PATTERNS_H
 #define MPC_DECOMPOSE_PATTERNS_H
 #include "dialects/Graph/IR/GraphBuilder.h"

@@ -1,4 +1,5 @@
 //===- Softmax.cpp - softmax and the classification losses ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reduced dimensions are kept as 1, so that fusion can compute a row in one launch.
 //

@@ -1,4 +1,5 @@
 //===- BatchDispatches.cpp - small independent dispatches share a launch ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See Passes.td. The pass walks a block from its end to its start. A batch stands where its last member
 // stood. An earlier dispatch may join it if all readers of its results come after that place, where the

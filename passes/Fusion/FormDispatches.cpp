@@ -1,4 +1,5 @@
 //===- FormDispatches.cpp - groups ops into kernel.dispatches ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See Passes.td. Grouping.h makes the decisions, and this file rewrites the ops.
 //

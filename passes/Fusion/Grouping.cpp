@@ -1,4 +1,5 @@
 //===- Grouping.cpp - the groups, their order, and merging without cycles ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Fusion/Grouping.h"
 #include "dialects/Graph/IR/Storage.h"
 #include <queue>

@@ -1,4 +1,5 @@
 //===- Grouping.h - which ops share a launch ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The decisions of the fusion pass, without the rewriting: which values are roots, that is, stored in memory,
 // and which roots share a group.

@@ -1,4 +1,5 @@
 //===- Joins.cpp - which groups share a launch: producers with readers, and siblings ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Storage.h"
 #include "passes/Fusion/Grouping.h"
 #include "passes/Fusion/Splits.h"

@@ -1,4 +1,5 @@
 //===- Passes.h - fusion passes -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_FUSION_PASSES_H
 #define MPC_PASSES_FUSION_PASSES_H
 #include "dialects/Kernel/IR/Kernel.h"

@@ -1,4 +1,5 @@
 //===- Passes.td - fusion passes ----------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_FUSION_PASSES
 #define MPC_FUSION_PASSES
 include "mlir/Pass/PassBase.td"

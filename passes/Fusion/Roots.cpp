@@ -1,4 +1,5 @@
 //===- Roots.cpp - which values are stored, and what is computed in the loops of its users ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Kernel/Analysis/HostCall.h"
 #include "passes/Fusion/Grouping.h"

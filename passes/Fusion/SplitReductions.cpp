@@ -1,4 +1,5 @@
 //===- SplitReductions.cpp - partial results for long reductions ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A host kernel divides its work by kept elements (in columns: by blocks of them), a GPU's kernel by rows or columns of
 // them. A dispatch that reduces many elements to few is therefore done in two: the first one reduces pieces, the second

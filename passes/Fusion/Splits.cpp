@@ -1,4 +1,5 @@
 //===- Splits.cpp - which reductions take two launches, and into how many pieces -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Fusion/Splits.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"

@@ -1,4 +1,5 @@
 //===- Splits.h - which reductions take two launches, and into how many pieces ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_FUSION_SPLITS_H
 #define MPC_PASSES_FUSION_SPLITS_H
 #include "dialects/Graph/IR/Shapes.h"

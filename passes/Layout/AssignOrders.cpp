@@ -1,4 +1,5 @@
 //===- AssignOrders.cpp - an order for each value --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See Passes.td. Demands says what ops ask for, OrderChoice chooses, and this file rewrites each op once, in program
 // order: from operands in some orders to a result in one. StoredValues converts a value where a reader needs another

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Layout/Demands.h"
 #include "dialects/Train/IR/Train.h"
 #include "passes/Layout/OpDims.h"

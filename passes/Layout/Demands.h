@@ -1,4 +1,5 @@
 //===- Demands.h - what ops ask of the orders of their values -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_LAYOUT_DEMANDS_H
 #define MPC_PASSES_LAYOUT_DEMANDS_H
 #include "passes/Layout/OrderChoice.h"

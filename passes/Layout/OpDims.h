@@ -1,4 +1,5 @@
 //===- OpDims.h - how an op's dimensions belong together ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_LAYOUT_OPDIMS_H
 #define MPC_PASSES_LAYOUT_OPDIMS_H
 #include "passes/Layout/Order.h"

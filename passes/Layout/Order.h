@@ -1,4 +1,5 @@
 //===- Order.h - the order in which a tensor's elements are stored -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A value has the shape that the program gives it, and is stored in an order. A stored tensor is the program's tensor,
 // reshaped so that some dimensions are split, and transposed.

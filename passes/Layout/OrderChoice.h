@@ -1,4 +1,5 @@
 //===- OrderChoice.h - chooses an order for each value -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The values of a block ask for orders (wishes), and pairs of values ask to be stored alike (ties). Each wish and tie
 // has a weight: the bytes that a transpose moves where it is not granted. They are granted one after the other, the

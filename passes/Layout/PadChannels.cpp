@@ -1,4 +1,5 @@
 //===- PadChannels.cpp - channels that can be read together -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Shapes.h"
 #include "passes/Layout/Passes.h"
 #include "mlir/IR/PatternMatch.h"

@@ -1,4 +1,5 @@
 //===- Passes.td - layout passes ----------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LAYOUT_PASSES
 #define MPC_LAYOUT_PASSES
 include "mlir/Pass/PassBase.td"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Layout/Products.h"
 #include "passes/Layout/Demands.h"
 

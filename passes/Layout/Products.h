@@ -1,4 +1,5 @@
 //===- Products.h - products of operands in other orders ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_LAYOUT_PRODUCTS_H
 #define MPC_PASSES_LAYOUT_PRODUCTS_H
 #include "passes/Layout/OrderChoice.h"

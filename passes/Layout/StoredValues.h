@@ -1,4 +1,5 @@
 //===- StoredValues.h - the tensors that hold a program's values ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_LAYOUT_STOREDVALUES_H
 #define MPC_PASSES_LAYOUT_STOREDVALUES_H
 #include "passes/Layout/Order.h"

@@ -1,4 +1,5 @@
 //===- EntryBuffers.cpp - the buffers of values, and the attributes that say where they lie ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/Analysis/Reuse.h"
 #include "passes/Memory/EntryPlanner.h"
 

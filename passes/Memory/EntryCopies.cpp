@@ -1,4 +1,5 @@
 //===- EntryCopies.cpp - the copies without which values would not lie where they must ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Analysis/Reuse.h"
 #include "passes/Memory/EntryPlanner.h"

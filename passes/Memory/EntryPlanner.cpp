@@ -1,4 +1,5 @@
 //===- EntryPlanner.cpp - the order and the last uses of what an entry launches ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Memory/EntryPlanner.h"
 #include "dialects/Support/Diagnostics.h"
 

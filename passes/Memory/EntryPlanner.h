@@ -1,4 +1,5 @@
 //===- EntryPlanner.h - the buffers, places and copies of one entry ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_MEMORY_ENTRYPLANNER_H
 #define MPC_PASSES_MEMORY_ENTRYPLANNER_H
 

@@ -1,4 +1,5 @@
 //===- Offsets.h - packing intervals into an arena -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_MEMORY_OFFSETS_H
 #define MPC_PASSES_MEMORY_OFFSETS_H
 #include "llvm/ADT/ArrayRef.h"

@@ -1,4 +1,5 @@
 //===- Passes.td - memory passes ----------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_MEMORY_PASSES
 #define MPC_MEMORY_PASSES
 include "mlir/Pass/PassBase.td"

@@ -1,4 +1,5 @@
 //===- PlanArena.cpp - gives every tensor a fixed offset in one arena ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See Passes.td. The pass runs on entries that consist of dispatches, views, train.reads,
 // train.assigns, and scans, whose bodies consist of dispatches and views.

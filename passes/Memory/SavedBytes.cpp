@@ -1,4 +1,5 @@
 //===- SavedBytes.cpp - what the forward pass leaves to the backward pass ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Memory/EntryPlanner.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,5 @@
 //===- SinkDispatches.cpp - computes large values late -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See Passes.td. The rule looks at one dispatch at a time: moving it must not raise the live bytes at any
 // launch between its old and its new place (except for a few bytes, see smallBytes).

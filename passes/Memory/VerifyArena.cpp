@@ -1,4 +1,5 @@
 //===- VerifyArena.cpp - executes a memory plan symbolically -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See Passes.td. The check does not use the plan's own bookkeeping: it reads the offsets that code and manifest use,
 // and asks of every launch whether what it reads still lies where it reads.

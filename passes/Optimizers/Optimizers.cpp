@@ -1,4 +1,5 @@
 //===- Optimizers.cpp - train.update to arithmetic and assignments ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This file has what all optimizers have in common: groups, slots, predication. Passes.td shows the IR
 // before and after.

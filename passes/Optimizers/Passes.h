@@ -1,4 +1,5 @@
 //===- Passes.h - updates as graph arithmetic ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_OPTIMIZERS_PASSES_H
 #define MPC_PASSES_OPTIMIZERS_PASSES_H
 #include "dialects/Graph/IR/Graph.h"

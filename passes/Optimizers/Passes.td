@@ -1,4 +1,5 @@
 //===- Passes.td - updates as graph arithmetic ----------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_OPTIMIZERS
 #define MPC_PASSES_OPTIMIZERS
 include "mlir/Pass/PassBase.td"

@@ -1,4 +1,5 @@
 //===- Autocast.cpp - each op's precision, and the fewest casts ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The pass walks over every entry once, in program order: an op's class and its operands' types decide the type that
 // the op computes in, its operands are cast to that type, and its results get it. Passes.td has the rules and the IR

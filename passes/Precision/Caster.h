@@ -1,4 +1,5 @@
 //===- Caster.h - one cast per value and type ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_PRECISION_CASTER_H
 #define MPC_PASSES_PRECISION_CASTER_H
 #include "mlir/IR/Builders.h"

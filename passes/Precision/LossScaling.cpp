@@ -1,4 +1,5 @@
 //===- LossScaling.cpp - what stands between the backward pass and the updates ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This file builds the seed, the unscaling, the overflow check, the clipping and the accumulation;
 // ScalerState.cpp has the scaler's own state. The compiler decides the order, which matters: check the scaled

@@ -1,4 +1,5 @@
 //===- LowStorage.h - parameters stored in low precision (O3) ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_PRECISION_LOWSTORAGE_H
 #define MPC_PASSES_PRECISION_LOWSTORAGE_H
 #include "dialects/Train/IR/Train.h"

@@ -1,4 +1,5 @@
 //===- Magnitudes.h - how large the numbers of a backward pass get ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_PRECISION_MAGNITUDES_H
 #define MPC_PASSES_PRECISION_MAGNITUDES_H
 #include "dialects/Graph/IR/GraphBuilder.h"

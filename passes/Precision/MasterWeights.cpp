@@ -1,4 +1,5 @@
 //===- MasterWeights.cpp - low-precision copies of parameters as variables -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See Passes.td for the IR before and after.
 //

@@ -1,4 +1,5 @@
 //===- Passes.td - autocast, loss scaling, master weights ----------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_PRECISION
 #define MPC_PASSES_PRECISION
 include "mlir/Pass/PassBase.td"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Precision/PrecisionPolicy.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Pattern.h"

@@ -1,4 +1,5 @@
 //===- PrecisionPolicy.h - opt levels and user lists -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_PRECISION_PRECISIONPOLICY_H
 #define MPC_PASSES_PRECISION_PRECISIONPOLICY_H
 #include "dialects/Interfaces/Precision.h"

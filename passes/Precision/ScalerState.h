@@ -1,4 +1,5 @@
 //===- ScalerState.h - the loss scale as a state machine on the device ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_PRECISION_SCALERSTATE_H
 #define MPC_PASSES_PRECISION_SCALERSTATE_H
 #include "dialects/Graph/IR/GraphBuilder.h"

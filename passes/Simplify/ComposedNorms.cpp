@@ -1,4 +1,5 @@
 //===- ComposedNorms.cpp - norms written as means, powers and roots -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exporters without a norm op, and networks with norms of their own, write norms as primitive ops, some of which would
 // be computed in 16 bits. The patterns match x - mean(x) or x alone, its square as a power or a product, means as

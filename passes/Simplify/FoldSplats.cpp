@@ -1,4 +1,5 @@
 //===- FoldSplats.cpp - arithmetic on constants ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Simplify/FoldSplats.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include <cmath>

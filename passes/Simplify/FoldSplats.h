@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_SIMPLIFY_FOLDSPLATS_H
 #define MPC_PASSES_SIMPLIFY_FOLDSPLATS_H
 #include "mlir/IR/PatternMatch.h"

@@ -1,4 +1,5 @@
 //===- Passes.h - constants, common subexpressions, dead code ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_SIMPLIFY_PASSES_H
 #define MPC_PASSES_SIMPLIFY_PASSES_H
 #include "dialects/Graph/IR/Graph.h"

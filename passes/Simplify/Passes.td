@@ -1,4 +1,5 @@
 //===- Passes.td - constants, common subexpressions, dead code -------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_SIMPLIFY
 #define MPC_PASSES_SIMPLIFY
 include "mlir/Pass/PassBase.td"

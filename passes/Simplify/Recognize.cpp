@@ -1,4 +1,5 @@
 //===- Recognize.cpp - composed forms that have an op of their own ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See Passes.td. The patterns are in ComposedNorms.cpp and StableLogs.cpp. Applying them ends because each rewrite
 // takes away one op that no rewrite makes: a logarithm of a sigmoid, softmax or sum; a product of a value with itself;

@@ -1,4 +1,5 @@
 //===- Recognizers.h - patterns of the recognize pass, by family --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_SIMPLIFY_RECOGNIZERS_H
 #define MPC_PASSES_SIMPLIFY_RECOGNIZERS_H
 #include "mlir/IR/PatternMatch.h"

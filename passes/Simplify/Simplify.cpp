@@ -1,4 +1,5 @@
 //===- Simplify.cpp - canonical form, common subexpressions, dead code ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See Passes.td for the IR before and after.
 //

@@ -1,4 +1,5 @@
 //===- StableLogs.cpp - logarithms of sigmoids and softmaxes ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // sigmoid(x) is 0 in fp32 for x < -104 and 1 for x > 17, so its logarithm is -inf or 0 where
 // the true value is x or -e^-x, and the gradient is 0/0. The forms below are exact for all x.

@@ -1,4 +1,5 @@
 //===- Passes.td - the target that a module is compiled for ------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TARGET_PASSES
 #define MPC_TARGET_PASSES
 include "mlir/Pass/PassBase.td"

@@ -1,4 +1,5 @@
 //===- SetTarget.cpp - mpc-set-target -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Target/Passes.h"
 

@@ -1,4 +1,5 @@
 //===- Assumptions.h - what the attached loss assumes -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_TRAINING_ASSUMPTIONS_H
 #define MPC_PASSES_TRAINING_ASSUMPTIONS_H
 #include "llvm/ADT/StringRef.h"

@@ -1,4 +1,5 @@
 //===- AttachLoss.cpp - @forward to train.steps, @eval and @predict ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every entry is a copy of @forward that keeps what it needs; see Passes.td for the IR before and after.
 //

@@ -1,4 +1,5 @@
 //===- Entries.h - building one entry from @forward ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_TRAINING_ENTRIES_H
 #define MPC_PASSES_TRAINING_ENTRIES_H
 #include "dialects/Train/IR/Train.h"

@@ -1,4 +1,5 @@
 //===- EvalForm.h - training form to evaluation form ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_TRAINING_EVALFORM_H
 #define MPC_PASSES_TRAINING_EVALFORM_H
 #include "dialects/Graph/IR/Graph.h"

@@ -1,4 +1,5 @@
 //===- InferLoss.h - the loss of a network when the user names none -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_TRAINING_INFERLOSS_H
 #define MPC_PASSES_TRAINING_INFERLOSS_H
 #include "passes/Training/LossTargets.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Training/LossForms.h"
 #include "dialects/Graph/IR/Losses.h"
 #include "dialects/Support/Diagnostics.h"

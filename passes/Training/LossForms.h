@@ -1,4 +1,5 @@
 //===- LossForms.h - the losses that a user can ask for ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_TRAINING_LOSSFORMS_H
 #define MPC_PASSES_TRAINING_LOSSFORMS_H
 #include "passes/Training/Entries.h"

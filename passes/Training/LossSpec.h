@@ -1,4 +1,5 @@
 //===- LossSpec.h - what a user can write about a loss -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A loss is written as FORM:PREDICTION:TARGET[,OPTION=VALUE]..., or output:NAME. The forms
 // and their options are one table, which the parser, the help and the hints of errors read.

@@ -1,4 +1,5 @@
 //===- LossTargets.h - what a loss compares a prediction with --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The target is a data input of the entry: one that the network has, or a new one. For labels this file also decides
 // where the classes lie.

@@ -1,4 +1,5 @@
 //===- Metrics.h - what evaluation measures beside the loss ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_TRAINING_METRICS_H
 #define MPC_PASSES_TRAINING_METRICS_H
 #include "passes/Training/Entries.h"

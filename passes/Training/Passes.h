@@ -1,4 +1,5 @@
 //===- Passes.h - from a network to training entries --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_TRAINING_PASSES_H
 #define MPC_PASSES_TRAINING_PASSES_H
 #include "dialects/Graph/IR/Graph.h"

@@ -1,4 +1,5 @@
 //===- Passes.td - from a network to training entries ------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_TRAINING
 #define MPC_PASSES_TRAINING
 include "mlir/Pass/PassBase.td"

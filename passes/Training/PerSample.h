@@ -1,4 +1,5 @@
 //===- PerSample.h - which dimension of a value counts the samples ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_TRAINING_PERSAMPLE_H
 #define MPC_PASSES_TRAINING_PERSAMPLE_H
 #include "mlir/IR/Block.h"

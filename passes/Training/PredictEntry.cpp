@@ -1,4 +1,5 @@
 //===- PredictEntry.cpp - mpc-predict-entry -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Training/Passes.h"
 

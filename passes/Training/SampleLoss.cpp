@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Training/SampleLoss.h"
 #include "dialects/Graph/IR/Losses.h"
 #include "llvm/ADT/SetVector.h"

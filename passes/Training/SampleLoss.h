@@ -1,4 +1,5 @@
 //===- SampleLoss.h - a mean loss as a sum over samples --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_TRAINING_SAMPLELOSS_H
 #define MPC_PASSES_TRAINING_SAMPLELOSS_H
 #include "dialects/Graph/IR/GraphBuilder.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Training/Specs.h"
 #include "dialects/Support/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- Specs.h - the textual descriptions of losses, steps and optimizers -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_PASSES_TRAINING_SPECS_H
 #define MPC_PASSES_TRAINING_SPECS_H
 #include "dialects/Train/IR/Train.h"

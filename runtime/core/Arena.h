@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The one block of memory that holds everything a plan uses.
 #pragma once
 

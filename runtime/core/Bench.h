@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Measures how fast a program's training steps are on this machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A device executes a plan: it holds the arena, in whichever memory that lies, and runs the launches of
 // the plan's entries.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/core/Evaluate.h"
 
 #include "runtime/core/FreshNumbers.h"

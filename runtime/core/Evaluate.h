@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Forward passes over a whole dataset: loss and metrics, or predictions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The machine-readable log of a training: one JSON object per line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/core/Manifest.h"
 
 #include "runtime/core/ManifestJson.h"

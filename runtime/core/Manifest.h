@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The manifest of a program as plain structs; runtime/abi/README.md says what each field means.
 #pragma once
 

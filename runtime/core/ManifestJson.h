@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Converts JSON text to a Manifest, without the checks that need more than one field.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Finds where numbers stop being finite: it scans tensors, and finds the dispatch of an entry that infinities
 // and NaN come from.
 #pragma once

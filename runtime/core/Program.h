@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A compiled program: manifest, data section and kernels, from a file or from memory.
 #pragma once
 

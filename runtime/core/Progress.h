@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shows a person the progress of long work: a bar on a terminal, plain lines elsewhere.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The learning rate as a function of the iteration counter.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One running copy of a program on a device: its state, and the entries that change it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Counts, for each optimizer, the steps that a training cannot use.
 #pragma once
 

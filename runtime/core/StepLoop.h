@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Training iterations run the entries of all optimizers on one batch and report about it.
 #pragma once
 

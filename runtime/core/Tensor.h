@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A dense row-major tensor in ordinary memory, as it goes in and out of a session.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `trace`: runs N steps on one batch and returns every number that a check needs.
 #pragma once
 

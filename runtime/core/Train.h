@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `train`: epochs of steps with schedule, log, evaluation, checkpoints and resume.
 #pragma once
 

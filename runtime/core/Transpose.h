@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Converts between the logical order of a tensor and the order in which a buffer stores it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The part of NVIDIA's driver interface that this runtime uses: own declarations of its types, and one table of its
 // functions. The numbers are those of the CUDA Driver API's documentation, sections "Data types used by CUDA
 // driver" and "Types".

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The resources of a GPU that a program holds: memory, streams, events, kernels and graphs, which are freed together.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NVIDIA's driver, which is loaded at run time, so that programs also start on machines without it.
 #pragma once
 

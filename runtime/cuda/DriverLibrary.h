@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Finds the library of NVIDIA's driver on a machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sends inputs to the GPU while it still works on those before.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The code of a plan's kernels on a GPU: machine code (cubins) that the program holds, or PTX that the driver compiles.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scalars that the GPU copies out between two runs, so that the process can read them later.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A GPU that does not exist: it executes a GPU plan on the CPU, with all the checks of the emulator.
 #pragma once
 

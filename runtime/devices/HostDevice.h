@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The CPU as a device: a pool of threads runs kernels, and a library runs products and convolutions.
 #pragma once
 

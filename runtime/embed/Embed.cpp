@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The C functions of mpc/program.h.
 
 #include "mpc/program.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // bar.sync: PTX ISA, "Parallel Synchronization and Communication Instructions: barrier".
 //
 // Warps take part as a whole (.aligned): all lanes of a warp must meet at the same op. Without a count a barrier waits

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The state of a block of GPU threads while it runs: each thread is a fiber, and all fibers run on one OS thread.
 //
 // Fibers switch to each other directly; the scheduler's own stack only starts a block and checks how it ended. Nothing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Clusters: PTX ISA, "Parallel Synchronization and Communication Instructions: barrier.cluster".
 //
 // The blocks of a cluster run on one scheduler and have one set of clocks (Order.h). The barrier does not wait

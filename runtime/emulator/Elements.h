@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Converts elements of matrix operations to f64, exactly.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs compiled GPU kernels on the CPU, and checks what they do.
 //
 // A block's threads are fibers on one OS thread; blocks are distributed over the runtime's threads. Each kernel runs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gives each GPU thread its own stack, and switches between them.
 #pragma once
 

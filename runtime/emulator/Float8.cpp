@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The accumulator of 8-bit floats on Hopper has fewer bits than f32. One wgmma (32 of k) computes:
 //
 //   E    = the largest exponent among the products, as the sum of their factors' exponents, and C

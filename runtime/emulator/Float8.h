@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of 8-bit floats as Hopper's tensor cores sum them.
 #pragma once
 

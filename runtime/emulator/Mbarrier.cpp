@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An arrival hands the clock of its thread to those threads that wait for the phase (Order.h).
 #include "runtime/emulator/Mbarrier.h"
 

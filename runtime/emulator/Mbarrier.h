@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Barriers in shared memory: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Checked accesses to global and shared memory, and cp.async.
 #include "runtime/emulator/Memory.h"
 

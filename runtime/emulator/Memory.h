@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The shadow of shared memory, for the units that read and write it asynchronously to the threads.
 #pragma once
 

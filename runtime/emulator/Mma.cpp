@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mma.sync computes D = A B + C with A 16 x k, B k x 8, C and D 16 x 8.
 //
 // Fragment layouts: PTX ISA, "Matrix Fragments for mma.m16n8k16 / m16n8k8". Products are exact; their sum over k is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Keeps track of what happened before what, by epochs of warps or clocks of threads.
 //
 // If only whole warps wait for each other (barriers, warp_sync), one epoch per warp is enough. Mbarriers order single

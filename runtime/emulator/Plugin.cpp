@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The emulator behind the C interface of mpc/emulator.h, which a program's section emulator.so exports.
 #include "runtime/emulator/Emulator.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Sources: PTX ISA, "Tensors": tiled mode, im2col mode, swizzling modes; CUDA driver API, cuTensorMapEncodeTiled
 // and cuTensorMapEncodeIm2col.
 #include "runtime/emulator/TensorMap.h"

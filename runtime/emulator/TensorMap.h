@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Describes tensors in global memory and the boxes of them that tensor_load and tensor_store move.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tensor memory accelerator: PTX ISA, "Data Movement and Conversion Instructions: cp.async.bulk.tensor".
 //
 // A tensor_load keeps its target from everybody until the phase of its mbarrier ends. Then its bytes arrive

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tensor_loads and tensor_stores in flight.
 #pragma once
 

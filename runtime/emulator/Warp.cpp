@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operations that the 32 threads of a warp do together. The last lane to arrive computes for all.
 //
 // Of these only warp_sync orders memory. All lanes must meet at the same op. The operations do not wait for lanes that

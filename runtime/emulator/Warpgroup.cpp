@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lets the threads of a warpgroup meet, and implements setmaxnreg: PTX ISA, "Miscellaneous Instructions: setmaxnreg".
 #include "runtime/emulator/Warpgroup.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Four warps that compute a product together (wgmma), besides their other operations.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // wgmma computes D = A B + C for a warpgroup, with A 64 x k and B k x n in shared memory; k is 16, or 32 for 8-bit
 // floats (Float8.cpp).
 //

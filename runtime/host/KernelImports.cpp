@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Functions that LLVM's code generator calls for 16-bit floats and integer powers, and that neither libc nor
 // libm exports. The runtime's link options export them from every program that contains the runtime.
 //

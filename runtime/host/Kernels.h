@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The compiled kernels of a model on the host: shared objects that are opened from memory, or C++ functions that
 // tests supply.
 #pragma once

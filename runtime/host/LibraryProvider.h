@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Chooses the provider of matrix products and convolutions: the oneDNN plugin if it is found, else the generic loops.
 #pragma once
 

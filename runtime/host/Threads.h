@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One pool of threads for compiled kernels and for the library provider, and pools for work beside them.
 //
 // libgomp, opened at run time, runs both: oneDNN loads the same copy, so its loops run on the same threads

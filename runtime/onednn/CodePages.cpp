@@ -1,4 +1,5 @@
 //===- CodePages.cpp - Small pages for generated code ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CodePages.h"
 
 #include <cinttypes>

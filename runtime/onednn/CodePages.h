@@ -1,4 +1,5 @@
 //===- CodePages.h - Small pages for generated code -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_RUNTIME_ONEDNN_CODEPAGES_H
 #define MPC_RUNTIME_ONEDNN_CODEPAGES_H
 

@@ -1,4 +1,5 @@
 //===- Compat.h - Hides whether oneDNN is 2 or 3 ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // oneDNN 3 dropped the operation descriptors and attached a primitive's parameters to its primitive
 // descriptor; these functions hide the difference from the provider. They support 2.6 and 3.x.

@@ -1,4 +1,5 @@
 //===- Convolution.cpp - Convolutions on oneDNN ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Activations stay channels-last, as they are, unless they are small compared with the weights. Weights are
 // reordered into the layout that oneDNN prefers for the shape, on every execute, because an optimizer step

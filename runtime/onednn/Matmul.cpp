@@ -1,4 +1,5 @@
 //===- Matmul.cpp - Matrix products on oneDNN -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operands are read in place, with strides for transposed ones. bias, addend and relu are part of
 // the primitive.

@@ -1,4 +1,5 @@
 //===- Plugin.cpp - The oneDNN library provider ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For every description it chooses between oneDNN and the generic kernels, of which the plugin carries a copy.
 //

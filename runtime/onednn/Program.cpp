@@ -1,4 +1,5 @@
 //===- Program.cpp - A sequence of oneDNN primitives ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Program.h"
 
 #include <cstring>

@@ -1,4 +1,5 @@
 //===- Program.h - A sequence of oneDNN primitives --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A library primitive consists of a oneDNN primitive and the reorders around it. Everything is created once;
 // execute only sets addresses and runs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Checks of option values for CLI11. They say what a value must be; CLI11's own checks print the limits of
 // double, and are large.
 #pragma once

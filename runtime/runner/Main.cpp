@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The program that a compiled model becomes: it parses options, runs one command, and turns errors into messages.
 
 #include "runtime/core/Evaluate.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The CRC-32 of zip, gzip and programs.
 #pragma once
 

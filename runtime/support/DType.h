@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Element types: their names, sizes, and conversions of whole arrays between them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reports a user's mistake, or a failing system call, as a located message with a hint.
 //
 // Loading code throws Error; the runner's main and in-process users catch it once. No step throws.

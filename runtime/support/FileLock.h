@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Locks that keep two processes from writing the same files. The kernel releases them when a process ends,
 // however it ends.
 #pragma once

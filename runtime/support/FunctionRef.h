@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A reference to something that can be called. Unlike std::function it never allocates, so it may be made where memory
 // may be short and no exception may leave.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The file that this code was loaded from: the program itself, or the shared library that contains the runtime.
 #pragma once
 

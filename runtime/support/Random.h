@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random numbers that do not depend on the platform, the thread count or the order of the draws.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tells what the GPU does while it is measured. Clocks are read, never set.
 #pragma once
 

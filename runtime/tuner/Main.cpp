@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A tuner measures the schedules of a model's products and convolutions, prints a table and writes a file
 // for `mpc compile --tune`.
 

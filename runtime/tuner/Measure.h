@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs one candidate on a device: gets its results, and measures how long it takes on data that the L2
 // cache does not hold.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Measures the schedules of a model's matrix products and convolutions on a device.
 #pragma once
 

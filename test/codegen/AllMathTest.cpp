@@ -1,4 +1,5 @@
 //===- AllMathTest.cpp - error bounds of the math that replaces libm on GPUs -----------//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The code of expandAllMath is compiled for the host, which carries out its operations exactly as GPUs do, and compared
 // with libm in the next wider precision: double for f32, x87's 64 bits of mantissa for f64. MathApprox.h

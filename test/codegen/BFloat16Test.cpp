@@ -1,4 +1,5 @@
 //===- BFloat16Test.cpp - rounding to bf16 -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CompiledArithmetic.h"
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,5 @@
 //===- ChosenLoopsTest.cpp - the verifier accepts what mpc-plan-loops chooses ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The other side of LoopsTest.cpp: no rule is stricter than the choice of loops, on any target, whatever the types and
 // extents. Nothing is emitted.

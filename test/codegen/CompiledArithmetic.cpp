@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CompiledArithmetic.h"
 #include "compiler/Codegen/HostLowering.h"
 #include "compiler/Codegen/LinkShared.h"

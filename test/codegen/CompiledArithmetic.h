@@ -1,4 +1,5 @@
 //===- CompiledArithmetic.h - what GPU kernels compute with, compiled for the host -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TEST_CODEGEN_COMPILEDARITHMETIC_H
 #define MPC_TEST_CODEGEN_COMPILEDARITHMETIC_H
 #include "KernelHarness.h"

@@ -1,4 +1,5 @@
 //===- DecomposeTest.cpp - composite ops mean what their decompositions compute --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "KernelHarness.h"
 #include "compiler/Evaluator/Evaluator.h"
 #include "passes/Decompose/Passes.h"

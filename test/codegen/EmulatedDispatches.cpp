@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "EmulatedDispatches.h"
 #include "KernelHarness.h"
 #include "compiler/Codegen/EmulatorCodegen.h"

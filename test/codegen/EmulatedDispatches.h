@@ -1,4 +1,5 @@
 //===- EmulatedDispatches.h - dispatches as GPU kernels, on the emulator ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TEST_CODEGEN_EMULATEDDISPATCHES_H
 #define MPC_TEST_CODEGEN_EMULATEDDISPATCHES_H
 #include "compiler/Evaluator/HostTensor.h"

@@ -1,4 +1,5 @@
 //===- Float8Test.cpp - conversions of 8-bit floats, and the kernels that make factors of them ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "CompiledArithmetic.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "mlir/AsmParser/AsmParser.h"

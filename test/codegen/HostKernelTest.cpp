@@ -1,4 +1,5 @@
 //===- HostKernelTest.cpp - every form of loop nest, against the evaluator -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "KernelHarness.h"
 #include "dialects/Kernel/Analysis/Reuse.h"
 #include <gtest/gtest.h>

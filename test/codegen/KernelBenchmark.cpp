@@ -1,4 +1,5 @@
 //===- KernelBenchmark.cpp - bandwidth of host kernels, against memcpy ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is not a test. Run it with `ninja mpc-kernel-benchmark && build/bin/mpc-kernel-benchmark [cpu]`. It uses one
 // thread and counts the bytes of the operands and results.

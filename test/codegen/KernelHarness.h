@@ -1,4 +1,5 @@
 //===- KernelHarness.h - compiles dispatches and compares them with the evaluator ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A case is a dispatch in MLIR text. All cases of a batch are compiled into one shared object, which is opened from
 // memory. Each kernel runs on random data in slices of its grid, and the results are compared, element by element, with

@@ -1,4 +1,5 @@
 //===- Kernels.h - the kernels of dispatches, as mpc-emit-kernels makes them --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TEST_CODEGEN_KERNELS_H
 #define MPC_TEST_CODEGEN_KERNELS_H
 #include "compiler/Codegen/HostCodegen.h"

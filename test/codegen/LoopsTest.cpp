@@ -1,4 +1,5 @@
 //===- LoopsTest.cpp - whatever loops the verifier accepts, emission makes ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // #kernel.loops are drawn at random for a few dispatches. Most do not fit. Each that the verifier of kernel.dispatch
 // accepts becomes a kernel, for the host and for the emulator of GPUs, whose results are compared with the evaluator's.

@@ -1,4 +1,5 @@
 //===- MathApproxTest.cpp - error bounds of the f32 functions ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The functions are compiled for x86-64-v3 and run on every 509th of all 2^32 bit patterns of f32 (8.4 million, special
 // values included). The results are compared with libm in double precision. MathApprox.h (passes/Lowering/MathApprox)

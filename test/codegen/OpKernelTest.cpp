@@ -1,4 +1,5 @@
 //===- OpKernelTest.cpp - every primitive graph op as a kernel, against the evaluator ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "KernelHarness.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"

@@ -1,4 +1,5 @@
 //===- PtxasTest.cpp - what ptxas prints, read back -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/Ptxas.h"
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 //===- WindowKernelTest.cpp - pooling, resizing, gather_grad as kernels ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "KernelHarness.h"
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 //===- Main.cpp - mpc-differential: compiles, evaluates and runs one model after the other ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is the worker of fuzz.py. Starting a process costs more than a small graph, so one process takes many: a request
 // is one line of JSON on stdin, and its answer is one line on stdout. The sender of requests ends the process when a

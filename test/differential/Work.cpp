@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/differential/Work.h"
 #include "compiler/Evaluator/Evaluator.h"
 #include "compiler/Pipeline/Check.h"

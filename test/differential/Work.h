@@ -1,4 +1,5 @@
 //===- Work.h - what mpc-differential does with a model ---------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TEST_DIFFERENTIAL_WORK_H
 #define MPC_TEST_DIFFERENTIAL_WORK_H
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How far results may be from float64, and where these bounds come from.
 
 A precision is a relative rounding error u (half an ULP of 1) and an absolute one (half the smallest subnormal). The reference is run again a few times with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes one random graph step by step. The reference evaluates every node as it is added, so that shapes, types and magnitudes are known."""
 import math
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs one graph through the worker: what the worker is asked to do, and which of its answers are faults."""
 import re
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the generator adds to a graph: there is one function for each family of ops. Each takes a Builder and adds a node or a few, or raises Reject."""
 import math
 

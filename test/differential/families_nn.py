@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The generator's products, convolutions, pools, norms and losses, and whole chains of them (see families.py)."""
 import math
 

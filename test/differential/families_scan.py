@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Scans for the generator: a body of random nodes that carries, reads and stacks tensors, along any axes and in any directions. Operands may be the same tensor twice; what the body
 reads may be unused, and what it carries may stay as it was."""
 import families as plain

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The differential fuzzer: it takes random typed ONNX graphs through import, gradients, the evaluator, every stage of the host's plan, and compiled programs,
 and compares the results with torch in float64. A graph is a function of its seed. The fuzzer needs torch (a CPU build is enough), numpy and onnx, and takes
 minutes or hours, as --count says.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes a random typed graph from a seed: inputs, some parameters, nodes of weighted families, and a loss."""
 import numpy as np
 

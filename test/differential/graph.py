@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Typed graphs as the fuzzer makes, shrinks and saves them, and their form as ONNX models and data files.
 
 A graph is plain data: nodes in order, tensors with NumPy values, the opset, and how it is trained. Float tensors are held in float64 with values that their

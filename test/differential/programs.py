@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Takes a graph through mpc as a user does: `mpc check`, `mpc compile` and `PROGRAM trace`, on the host or on an emulated GPU, and `mpc run`."""
 import os
 import subprocess

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes recorded.json for recorded_test.py, which needs no torch: graphs of the fuzzer that together hold every op it knows, torch's results in float64, and how far
 other results may be from them. Prints the number of graphs.
 

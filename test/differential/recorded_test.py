@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Takes graphs of the differential fuzzer (recorded.json, made by record.py) through import, gradients, the evaluator after each stage, and compiled programs
 in fp32 and fp16. The results are compared with torch's in float64, which are recorded, so that torch is not needed. Each result has a bound of its own;
 bounds.py says where it comes from."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a graph means: its outputs, loss and gradients, computed in float64 by torch, with noise where that is asked for.
 
 There is one function for each ONNX op. It takes (node, inputs, opset) and returns the op's outputs. Floats of every type are float64 here, and integers are

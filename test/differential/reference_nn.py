@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The reference's products, convolutions, pooling, norms and losses (reference.py)."""
 import math
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The reference's elementwise, reducing, shaping and indexing ops (reference.py)."""
 import math
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes a graph that shows a fault smaller, as long as it still shows the fault: fewer nodes, earlier losses, fewer outputs."""
 import time
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The mpc-differential process: it takes one graph after the other. A graph that crashes it or takes too long is an answer too."""
 import json
 import os

@@ -1,4 +1,5 @@
 //===- DispatchCheck.h - every dispatch of a module, on the evaluator's own inputs -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The evaluator, in Rounded mode, runs entries of a planned module. Each kernel.dispatch that it meets is also run as
 // compiled, and its results must be within the dispatch's enclosure (Enclosure.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Enclosure.h"
 #include "StatedErrors.h"
 #include "compiler/Evaluator/Evaluator.h"

@@ -1,4 +1,5 @@
 //===- Enclosure.h - every value that a dispatch may compute ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is interval arithmetic over the body of a kernel.dispatch. For each element of each result it finds the lowest
 // and highest value that code can compute if it evaluates every op within its stated error (StatedErrors.h) and rounds

@@ -1,4 +1,5 @@
 //===- EnclosureTest.cpp - the check must notice what it is for -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Enclosure.h"
 #include "StatedErrors.h"
 #include "compiler/Evaluator/Evaluator.h"

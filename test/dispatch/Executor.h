@@ -1,4 +1,5 @@
 //===- Executor.h - ways to run the dispatches of a planned network ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TEST_DISPATCH_EXECUTOR_H
 #define MPC_TEST_DISPATCH_EXECUTOR_H
 #include "compiler/Evaluator/HostTensor.h"

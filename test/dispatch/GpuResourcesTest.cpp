@@ -1,4 +1,5 @@
 //===- GpuResourcesTest.cpp - the kernels of networks: their form, what ptxas makes of them ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Network.h"
 #include "compiler/Codegen/Ptxas.h"
 #include "dialects/Kernel/Analysis/Reuse.h"

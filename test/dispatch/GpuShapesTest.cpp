@@ -1,4 +1,5 @@
 //===- GpuShapesTest.cpp - reductions, norms, movement of random shapes as GPU kernels ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each case is a function of its own. All of them are decomposed and fused as networks are, compiled into one
 // object, and compared dispatch by dispatch. Sums are of small integers, which f32 adds exactly, so that one

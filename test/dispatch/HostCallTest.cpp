@@ -1,4 +1,5 @@
 //===- HostCallTest.cpp - contractions with loops behind the library's call ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/Analysis/HostCall.h"
 #include "DispatchCheck.h"
 #include "test/codegen/KernelHarness.h"

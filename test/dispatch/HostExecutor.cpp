@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Executor.h"
 #include "GenericLibrary.h"
 #include "compiler/Package/LibraryCalls.h"

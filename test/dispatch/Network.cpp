@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Network.h"
 #include "compiler/Evaluator/Evaluator.h"
 #include "compiler/Import/Onnx/Importer.h"

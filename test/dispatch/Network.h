@@ -1,4 +1,5 @@
 //===- Network.h - a network, planned for a target, and data to run it on ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TEST_DISPATCH_NETWORK_H
 #define MPC_TEST_DISPATCH_NETWORK_H
 #include "compiler/Evaluator/HostTensor.h"

@@ -1,4 +1,5 @@
 //===- NetworkTest.cpp - every dispatch of whole networks, on the evaluator's own inputs -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The test runs an evaluation and a training step with the state that another step left. On the host, loops are run by
 // the code generator and library calls by each available provider. GPU kernels run on the emulator.

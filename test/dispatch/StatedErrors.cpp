@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "StatedErrors.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "llvm/ADT/StringSwitch.h"

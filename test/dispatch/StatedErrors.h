@@ -1,4 +1,5 @@
 //===- StatedErrors.h - how far each op's compiled code may be from its definition --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is the only place that states these errors. An op on f16, bf16 or f32 values is carried out in f32 and rounded
 // once to its type; the table says how much the f32 part may lose. It names every elementwise op and every window,

@@ -1,4 +1,5 @@
 //===- StorageTest.cpp - what lives from the forward to the backward pass is stored in 16 bits --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The test reads the memory plan of whole networks: which buffers the forward pass (the launches that the loss needs)
 // leaves to other launches, of which type they are, and at which offsets. NetworkTest would catch a kernel that writes

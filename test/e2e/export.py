@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains and exports networks whose state has no one-to-one initializers. The program and the exported model must predict the same.
 
 usage: export.py WORK_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tests networks as PyTorch's exporters write them, without PyTorch. Their graphs (Inputs/exported, made by test/torch/strip.py) get seeded weights, and what mpc makes of them is
 compared with what PyTorch computed from the same weights.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes and trains a character model of GPT-2's shape as a user does: tools/models writes network and data, mpc compiles them without options, the loss falls,
 and evaluation counts tokens."""
 import json

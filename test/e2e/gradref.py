@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares compiled training programs with PyTorch's losses, gradients and 20-step curves.
 
 usage: gradref.py SHARED_DIR WORK_DIR PRECISION OPT_LEVEL NET...

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exports networks in training form in all three inference forms. The exported models must predict what the programs predict, in mpc, and in ONNX's reference
 and ONNX Runtime where they are installed (--other PYTHON names an interpreter that has them)."""
 import os

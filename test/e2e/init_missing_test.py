@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs train --init with a checkpoint that lacks a part of the parameters: a new head keeps its initial values, and the rest comes from the file."""
 import os
 import shutil

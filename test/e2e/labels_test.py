@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A compiled program trains on data with labels that the loss ignores, whether or not ignore_index is one of the classes, and refuses all other labels outside
 the classes."""
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares classification losses of tokens and pixels in compiled programs with torch's formulas in float64: loss, gradient, evaluation and per-label
 accuracy."""
 import json

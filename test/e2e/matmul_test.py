@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Matrix products whose batch dimensions broadcast in part are checked and compiled, and a training step has the right loss and
 gradients."""
 import os

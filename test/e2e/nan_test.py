@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Steps that are not finite: what --nan=stop, skip and ignore do at every precision, and that an abort names the node where the infinities begin."""
 import json
 import os

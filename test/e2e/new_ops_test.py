@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Ops of opsets 23 to 28, for which Debian's ONNX has no tests, and LRN over an even number of channels, which its tests lack: forward runs are compared with numpy, gradients of Attention with those of the same network
 without it; errors are checked too."""
 import os

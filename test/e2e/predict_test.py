@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What `predict` and `mpc run` write: they join outputs over batches where each sample has its own part, and refuse outputs in which samples mix."""
 import os
 import sys

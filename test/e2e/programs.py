@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the tests of compiled programs share: small networks, and functions that compile, run, and read logs and checkpoints."""
 import json
 import os

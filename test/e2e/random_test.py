@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random numbers of compiled programs: they are a function of seed, step and node, and are compared with numpy's; dropout that a model composes of random ops;
 which ops stay random in predict."""
 import json

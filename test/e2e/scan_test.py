@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Recurrent networks as ONNX Scan, against the same networks written out iteration by iteration: their programs have the same losses, gradients and state over some steps, on the host
 and on emulated GPUs, and the program of the Scan does not grow with the number of iterations.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Takes a network that torch's exporter changed for inference from its file to training and back: equal tensors were merged, a zero bias was dropped, and a
 weight was transposed. The metadata that the exporter writes tells what the module was. Here it is written by hand as torch 2.15 does; test/torch has real
 files."""

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tests networks whose training is more than their graph, without PyTorch: gradients end inside them, forward updates buffers, or a loss has options that torch's exporter drops
 (Inputs/forms, made by test/torch/forms.py).
 

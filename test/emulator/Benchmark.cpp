@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Measures how fast the emulator is per core: GPU threads, and matrix products of warps, per second.
 #include "HopperHarness.h"
 #include <algorithm>

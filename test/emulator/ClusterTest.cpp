@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Clusters: their barrier, mbarriers of other blocks, loads to several blocks at once, and planted faults.
 #include "HopperHarness.h"
 #include <random>

@@ -1,4 +1,5 @@
 //===- EmulatorHarness.h - compiles GPU kernels in MLIR text, runs them on the emulator ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TEST_EMULATOR_EMULATORHARNESS_H
 #define MPC_TEST_EMULATOR_EMULATORHARNESS_H
 #include "runtime/emulator/Emulator.h"

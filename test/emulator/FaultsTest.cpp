@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Planted faults: each is found under every order of threads, and its message names the op. The same kernel without
 // the fault is clean.
 #include "HopperHarness.h"

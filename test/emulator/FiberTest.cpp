@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The switch between fibers: their order, their registers, and the floating-point control words of each.
 #include "runtime/emulator/Fiber.h"
 #include <cfenv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "HopperHarness.h"
 #include "runtime/support/DType.h"
 

@@ -1,4 +1,5 @@
 //===- HopperHarness.h - text of kernels that use sm_90a's asynchronous units -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TEST_EMULATOR_HOPPERHARNESS_H
 #define MPC_TEST_EMULATOR_HOPPERHARNESS_H
 #include "EmulatorHarness.h"

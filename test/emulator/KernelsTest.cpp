@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels without faults: their results are right, and the emulator finds nothing.
 #include "EmulatorHarness.h"
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Compares load_matrix and mma with plain loops in double.
 #include "EmulatorHarness.h"
 #include "runtime/support/DType.h"

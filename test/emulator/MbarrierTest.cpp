@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // mbarriers, set_registers, and the ring that a producer and a consumer warpgroup make of them; with planted faults.
 #include "HopperHarness.h"
 #include <random>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // tensor_load and tensor_store: boxes of all kinds are compared with plain loops, the ring that the loads
 // fill for wgmma is run, and faults are planted.
 #include "HopperHarness.h"

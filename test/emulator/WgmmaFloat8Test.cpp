@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // wgmma of 8-bit floats: every layout is compared with a model of its sums that is written in integers, and
 // long sums show what so few bits lose.
 #include "HopperHarness.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Compares wgmma over every layout of its operands with plain loops, and checks its findings.
 #include "HopperHarness.h"
 #include <random>

@@ -1,4 +1,5 @@
 //===- EvaluatorTest.cpp - rounding, state, coverage and inner kernels of the evaluator ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Evaluator.h"
 #include "compiler/Evaluator/Ops/Models.h"
 #include "compiler/Evaluator/Philox.h"

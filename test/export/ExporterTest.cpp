@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where trained values go in an ONNX model, and which ones have no place there.
 #include "compiler/Export/Onnx/Exporter.h"
 #include "test/import/ModelBuilder.h"

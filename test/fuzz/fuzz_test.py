@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the fuzz targets of the runtime's readers, each with a fixed seed for some seconds' worth of executions, and checks that the seeds in the tree are those that
 the script makes.
 

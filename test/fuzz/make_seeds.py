@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the seeds of the fuzz targets: small files of each format, both valid and unusual ones. usage: test/fuzz/make_seeds.py [FOLDER]
 
 FOLDER is test/fuzz/seeds unless another one is named; this script wrote the files there. All checksums are 0, since the targets compute no others

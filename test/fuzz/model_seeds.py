@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The models among the seeds: each has a few nodes with tiny weights; together they have all kinds of ops and attributes."""
 import os
 import sys

@@ -1,4 +1,5 @@
 //===- ConventionsTest.cpp - gradients at kinks and ties, and what has none -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GradientCase.h"
 #include <gtest/gtest.h>
 

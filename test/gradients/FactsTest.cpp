@@ -1,4 +1,5 @@
 //===- FactsTest.cpp - what ops state about themselves, against the evaluator ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tests take the ops of all gradient cases and those of their gradients, with the operands that they had, and
 // compare what an op states through the interfaces of dialects/Interfaces with what it computes.

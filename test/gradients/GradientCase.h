@@ -1,4 +1,5 @@
 //===- GradientCase.h - one op on given inputs, to be differentiated ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TEST_GRADIENTS_GRADIENTCASE_H
 #define MPC_TEST_GRADIENTS_GRADIENTCASE_H
 #include "compiler/Evaluator/Evaluator.h"

@@ -1,4 +1,5 @@
 //===- GradientTest.cpp - VJPs against central differences, see README.md ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "GradientCase.h"
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 //===- IndexingTest.cpp - what ops state about their indices, against the evaluator --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tests take the ops of all gradient cases and those of their gradients. They change operands, and at one index of
 // one dimension; results may change only where the op says.

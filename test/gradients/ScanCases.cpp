@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Cases of the scan: bodies are small, and differ in how values go from one iteration to the next.
 #include "GradientCase.h"
 #include "dialects/Graph/IR/Shapes.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products whose epilogue also sums columns and their squares, by every mainloop, with rows and columns
 // beyond the tiles.
 #include "HeroHarness.h"

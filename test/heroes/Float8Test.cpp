@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of 8-bit floats on the emulator, whose sums have as few bits as those of the tensor cores: random
 // shapes, formats and epilogues, every tile, with and without splits and clusters.
 #include "HeroHarness.h"

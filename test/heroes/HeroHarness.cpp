@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "HeroHarness.h"
 #include "compiler/Codegen/EmulatorCodegen.h"
 #include "dialects/Graph/IR/Shapes.h"

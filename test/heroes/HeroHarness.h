@@ -1,4 +1,5 @@
 //===- HeroHarness.h - heroes as GPU kernels on the emulator, against the evaluator ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All cases of a batch are emitted into one module and compiled into one object. They run on random data
 // under two orders of threads, and the results are compared, element by element, with the enclosure

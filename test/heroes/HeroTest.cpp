@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Random shapes and layouts of matrix products and convolutions, every tile, with and without splits.
 #include "HeroHarness.h"
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"

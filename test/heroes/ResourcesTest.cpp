@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What ptxas makes of every tile: there are no spills, it serialises no wgmmas, and the registers exist.
 #include "HeroHarness.h"
 #include "compiler/Codegen/NvptxCodegen.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which tiles and splits heroes get.
 #include "HeroHarness.h"
 #include "passes/Lowering/HeroToGpu/MainKernel.h"

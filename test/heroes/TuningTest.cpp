@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Schedules and problems as text, the choice of schedules by measurement, and what the model expects of them.
 #include "passes/Lowering/Schedule/Tuning.h"
 #include "HeroHarness.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // sm_90a's warpgroup kernels on the emulator: random shapes, layouts and epilogues, every tile, with and
 // without splits.
 #include "HeroHarness.h"

@@ -1,4 +1,5 @@
 //===- BadInputTest.cpp - a located error or a valid result, never a crash ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ModelBuilder.h"
 #include "compiler/Pipeline/Check.h"
 #include "mlir/IR/Verifier.h"

@@ -1,4 +1,5 @@
 //===- ConformanceTest.cpp - ONNX's node tests, imported and evaluated ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each folder holds model.onnx and test_data_set_N with inputs and outputs. Models that can be imported are
 // run by the reference evaluator, which rounds as the target does, and the results are compared. The folders

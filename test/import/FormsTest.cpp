@@ -1,4 +1,5 @@
 //===- FormsTest.cpp - what an import looks like: variables, entry, training and exported form ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ModelBuilder.h"
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 //===- MessagesTest.cpp - what hints and notes of the import say ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ModelBuilder.h"
 #include "compiler/Import/Onnx/Registry.h"
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 //===- ModelBuilder.h - small ONNX models for tests -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TEST_IMPORT_MODELBUILDER_H
 #define MPC_TEST_IMPORT_MODELBUILDER_H
 #include "compiler/Import/Onnx/Importer.h"

@@ -1,4 +1,5 @@
 //===- RandomTest.cpp - random numbers, and dropout that is written with them ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ModelBuilder.h"
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 //===- ResizeTest.cpp - the elements that a nearest Resize reads, against exact arithmetic -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ModelBuilder.h"
 #include "compiler/Evaluator/Evaluator.h"
 #include "compiler/Import/Onnx/Ops/ResizeCoordinates.h"

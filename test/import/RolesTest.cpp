@@ -1,4 +1,5 @@
 //===- RolesTest.cpp - what is trained, what is data --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ModelBuilder.h"
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 //===- SequenceTest.cpp - sequences of tensors fold away ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ModelBuilder.h"
 #include <gtest/gtest.h>
 

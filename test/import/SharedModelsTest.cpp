@@ -1,4 +1,5 @@
 //===- SharedModelsTest.cpp - real exported models, where they are at hand ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ModelBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

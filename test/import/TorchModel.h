@@ -1,4 +1,5 @@
 //===- TorchModel.h - small models as torch's exporter writes them ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TEST_IMPORT_TORCHMODEL_H
 #define MPC_TEST_IMPORT_TORCHMODEL_H
 #include "ModelBuilder.h"

@@ -1,4 +1,5 @@
 //===- TorchTest.cpp - what torch's exporter changes, and what comes back -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The models are built node by node as torch 2.15 writes them, with its metadata; test/torch exports real ones.
 //

@@ -1,4 +1,5 @@
 //===- TorchTrainingTest.cpp - gradient stops, buffers and losses of torch modules ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a module does to gradients and buffers is not in the graph that torch's exporter writes, but beside it.
 //

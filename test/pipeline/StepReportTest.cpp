@@ -1,4 +1,5 @@
 //===- StepReportTest.cpp - the bytes that an entry moves, and those that it needs ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline/Pipeline.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"

@@ -1,4 +1,5 @@
 //===- TrainingFlagsTest.cpp - mpc-training takes what mpc compile takes ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpc/TrainingFlags.h"
 #include "tools/mpc/HostLibrary.h"
 #include "mlir/IR/MLIRContext.h"

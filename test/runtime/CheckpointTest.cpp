@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Safetensors files and checkpoints: valid ones, damaged ones, and those of other programs.
 
 #include "runtime/core/state/Checkpoint.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Readers of data files, valid and damaged; datasets; batches.
 
 #include "LogisticProgram.h"

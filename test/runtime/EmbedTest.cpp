@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The C interface, used wrongly: each mistake is an error with a message. embed/embed.test uses it correctly.
 
 #include "PackedProgram.h"

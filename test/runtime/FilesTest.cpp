@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Files that are not regular, change while they are read, or belong to others: each must end the work with a message.
 
 #include "PackedProgram.h"

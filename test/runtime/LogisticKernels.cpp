@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The kernels of a logistic regression with f16 weights, f32 masters, momentum and a dynamic loss scale,
 // written by hand. They are compiled into the tests and, without any library, into the kernel object of a
 // packaged test program. In that form they import libm and the f16 conversions from the program.

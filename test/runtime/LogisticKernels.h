@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The kernels of the test program, with the signatures that the compiler would emit. See LogisticKernels.cpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The program that the runtime's tests train: logistic regression on samples x [N,3,2] with batch 4.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every allocation fails once: nothing is lost, no process ends, and nothing takes a failed allocation
 // for something else.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Steps that are not finite: which ones count, what a training does about them, and which launch an error names.
 
 #include "runtime/core/NonFinite.h"

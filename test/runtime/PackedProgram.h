@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A program as users have it: a runner followed by sections, started from a shell.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The packaged program, which consists of a runner and sections, is opened and run as a user does.
 
 #include "PackedProgram.h"

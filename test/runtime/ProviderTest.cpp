@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Library calls, from the manifest through a provider to their results.
 
 #include "PackedProgram.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A session that runs hand-written kernels: its state, inputs, steps and results.
 
 #include "LogisticKernels.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Iterations of the step loop, and their reports.
 
 #include "runtime/core/StepLoop.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Element types, random numbers, schedules, threads, transposition, output files.
 
 #include "LogisticProgram.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Training: progress, loss scaling, logs, exact resumption, and death at any moment.
 
 #include "runtime/core/Train.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the runtime under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer: its own tests, the library of loops, a compiled program through
 training, resuming, evaluation and prediction, and a compiled library in a C program (embed/Inputs).
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What docs/how-to-add.md asks for in tests and documents, and nothing else would miss, is there for each op of the graph dialect, each optimizer and each GPU.
 
 Files are searched for names; what they say of them is not looked at. docs/dialects/graph.md, which docs.test holds against the definitions, names the ops, and

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Wrong models, options, data files and checkpoints: each of them gives a located error with a hint, and status 1.
 
 Each row of the tables (bad_input/*.py) is a case. It runs one command in a folder of its own and asserts

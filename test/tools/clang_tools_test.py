@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks that tools/ci/clang_format.py and tools/ci/clang_tidy.py, with this project's settings, find what they look for and pass the rest."""
 import json
 import os

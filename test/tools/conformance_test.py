@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs ONNX's node tests (Debian's libonnx-testdata) through compiled host kernels, reports how many pass, and checks that none
 fails."""
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What mpc does where the user says nothing: its choices, the lines that name them with the option that changes them, and the training that follows."""
 import json
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the casts of a report with those of the module itself. usage: explain.py REPORT.json MODULE.mlir"""
 import collections
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Valid models of unusual size or depth compile in bounded time, memory and stack."""
 import numpy as np
 from onnx import helper

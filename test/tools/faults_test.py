@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes the n-th malloc, mmap, write, fsync or rename fail (faults/Inject.c). Training, evaluation, prediction, export and compilation then end with success, or with an error
 and status 1, and never by a signal. Existing files are intact, and a file under its final name is whole.
 

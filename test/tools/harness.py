@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the script tests share: each case is one line `PASS name`, `FAIL name: why` or `SKIP name: why`.
 
 tools/ci/run_tests.py runs every *_test.py below test/ with --build and counts these lines.

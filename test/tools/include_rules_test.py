@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks that tools/ci/include_rules.py finds what it forbids and passes what it allows."""
 import os
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Installs mpc into a folder and uses it from there, as a CMake project outside of mpc does (install/outside.cmake)."""
 import os
 import shutil

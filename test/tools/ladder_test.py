@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CPU time and memory of `mpc check` and `mpc compile --emit=mlir` grow in proportion to the layers of a network, and those of a program's compilation in proportion to the tensors that a
 Concat joins or a Split gives.
 

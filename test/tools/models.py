@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small ONNX models and data for the script tests."""
 import os
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Broken inputs: a program, a module, or an error and no file at all; never a crash.
 
 - LeNet's file, cut and bit-flipped at 100 seeded places, goes through `mpc compile`.

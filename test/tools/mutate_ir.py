@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Mutants of the IR in the lit tests, and the passes that run on them.
 
 A mutant is a function of its seed: a part of a file in test/ (parts end at `// -----`) after one to three changes of its tokens and lines, and the passes of one of the file's RUN

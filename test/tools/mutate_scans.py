@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Mutants of models with a Scan: what a hand-edited file or a broken exporter may hold.
 
 A mutant is a function of its seed. It is one of the base models after one to three changes to its protobuf: names, ops, attributes, shapes and types of the Scan and of its body, values

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks that tools/ci/phrases.py finds every phrase of its list, however it wraps, and none in the better wordings."""
 import os
 import subprocess

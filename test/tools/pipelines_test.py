@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """mpc-opt with a pipeline makes the same module as `mpc compile` packages, kernels included, from the module above the line, which knows no target, and from
 the imported one. MLIR's own options work on mpc's command line, and what its crash reproducers hold can be run again."""
 import difflib

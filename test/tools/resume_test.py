@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A training run that is killed (SIGKILL) at 20 random moments and resumed each time ends with the weights of an undisturbed run, bit by bit.
 
 Each of the 20 kills comes some checkpoints after the last one, so that load on the machine changes nothing. A few more kills come while the run starts.

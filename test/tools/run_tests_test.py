@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks that tools/ci/run_tests.py counts what ran now. Results of an earlier run, and runners that fail without a message, are
 failures."""
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiling needs no compiler and no linker of the system. A bundled program needs only libc and libstdc++."""
 import os
 import re

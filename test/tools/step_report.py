@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks the reports of `mpc compile --kernel-report=json` against numbers that follow from the networks, at batch 8 in fp32.
 
 step_report.py REPORT PROFILE   the steps of LeNet, and the host's rows against a profile

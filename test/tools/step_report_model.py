@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes a network for step-report.test whose recurrence is an ONNX Scan: x [8, 6, 16] -> h = tanh(x[t] wx + h wh) [8, 32] -> logits [8, 10]."""
 import os
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """ONNX graphs without their weights. Each large tensor says in its doc_string how its values are made, the same on every machine.
 
 test/torch/strip.py writes such files, together with PyTorch's loss and gradients for these values; test/e2e/exported_graphs_test.py fills in the values again.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes the model of tune.test and works on its tuning files.
 
 tune_model.py MODEL.onnx                     x [64, 256] -> fc1 [64, 64], two layers

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`mpc verify`: a step compared with a reference, whose loss and gradients are derived by hand here (tools/torch/export.py takes them from PyTorch)."""
 import json
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Describes a network of the comparison: a module, inputs and the loss of one step."""
 import torch
 from torch.nn.functional import cross_entropy

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tests tools/torch/export.py: what its files hold, what it refuses, and that mpc trains them.
 
 usage: export_checks.py --build BUILD [--only TEXT]      (make test-torch)

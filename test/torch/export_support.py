@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the checks of tools/torch/export.py share: exporting into a folder, what mpc says of the file, and the gradients of a step."""
 import json
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles networks as PyTorch's exporters write them with mpc, and compares one step's loss and gradients with torch's.
 
 usage: exporters.py --build BUILD [--only TEXT] [--work DIR] [--keep] [--markdown FILE]      (make test-torch)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes small networks whose training is more than their graph, and what PyTorch makes of them: test/e2e/Inputs/forms/.
 
 usage: forms.py [--only TEXT] [--out FOLDER]      (by hand, with what requirements.txt lists; when these networks or tools/torch changed)

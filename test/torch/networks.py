@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small forms of networks that people train, with the inputs and the loss of one step.
 
 Depths and widths are small so that a step takes milliseconds; the code is torchvision's and transformers' own. Initial values are the libraries' (equal norms and zero biases are what

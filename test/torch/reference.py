@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Computes the loss and the gradients of one step in torch, and how far other results may be from them."""
 import copy
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Cases of export_checks.py: dropouts in the file, and the numbers of --reference."""
 import json
 import os

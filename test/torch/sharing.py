@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small modules whose parameters exporters are likely to mistake for others: shared on purpose, equal at the start, zero, frozen, or used where parameters
 rarely are."""
 import torch

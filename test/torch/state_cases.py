@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Cases of export_checks.py: gradients that stop, buffers that forward updates, and names that values and parameters share."""
 import copy
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes networks as PyTorch's exporters write them, without their weights, and what PyTorch computes from them: test/e2e/Inputs/exported/.
 
 usage: strip.py [--only TEXT] [--out FOLDER]      (by hand, with what requirements.txt lists; when networks.py or the exporters changed)

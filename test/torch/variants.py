@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The ways to write a module to an ONNX file that are compared: PyTorch's two exporters as users call them, and tools/torch/export.py."""
 import contextlib
 import copy

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs `mpc verify` as a user does, on networks that are exported well and on files that were spoiled on purpose, and prints a table.
 
 usage: verified.py --build BUILD [--only TEXT] [--markdown FILE]      (by hand, with what requirements.txt lists)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the long campaigns against generated input, failing calls and sizes, and writes a table of what each of them said.
 
 usage: tools/ci/campaigns.py --build build [--python /path/to/python] [--scale 1.0] [CAMPAIGN...]        `make campaigns` runs it

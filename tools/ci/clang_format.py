@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Formats every C and C++ file as .clang-format says (`make format`). With --check it changes nothing: it names the files that are not formatted, and the
 first place in each."""
 import argparse

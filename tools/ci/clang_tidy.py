@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs clang-tidy over the C++ files of a build's compile_commands.json, on all processors, and prints its findings (.clang-tidy names the checks).
 
 A precompiled header of clang's hardly helps: it makes parsing 5 seconds shorter, but the checks then take 3 to 4 seconds more, to read its declarations.

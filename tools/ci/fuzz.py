@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the fuzz targets (test/fuzz), each for some seconds or executions, from the seeds in the tree and the interesting inputs of earlier runs.
 
 usage: tools/ci/fuzz.py --build build [--seconds 600 | --runs 1000000] [--seed N] [TARGET...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Says which files may include which; docs/architecture.md and the folders' READMEs say why.
 
     tools -> compiler -> passes -> dialects; passes only their own area; compiler -> runtime/abi;

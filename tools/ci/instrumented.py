@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds parts of mpc with clang's sanitizers, each kind in its own folder: BUILD/instrumented/KIND.
 
 asan      the runtime alone with its tests and fuzz targets (test/fuzz/runtime), under AddressSanitizer and UndefinedBehaviorSanitizer

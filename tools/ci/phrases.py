@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Finds phrases that readers stumbled over, and says what to write in their place. A phrase is found in any case, and also where it wraps over lines
 of a comment, of a table or of a string. Whoever replaces another phrase adds it here.
 """

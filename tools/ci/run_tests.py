@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks the include rules, the format and the phrases of all files, runs lit, CTest and the script tests (test/**/*_test.py), and adds up their counts.
 
 usage: tools/ci/run_tests.py --build build --source . [--quick]        `make test` and `make test-quick` run it

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds the whole of mpc with assertions under AddressSanitizer and UndefinedBehaviorSanitizer (the preset `sanitize`) and runs lit and the GoogleTests there.
 
 usage: tools/ci/sanitize.py [--jobs N] [--only-build]        `make test-sanitize` runs it

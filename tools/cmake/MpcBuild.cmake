@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Build rules of the compiler's libraries: MLIR by find_package, warnings as errors, and ccache and lld if present.
 
 find_program(CCACHE ccache)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # `cmake --install build --prefix PREFIX`:
 #   PREFIX/lib/mpc           mpc, mpc-opt, and what mpc makes programs from: mpc looks for it beside itself
 #   PREFIX/bin               links to both tools

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes the demo's network and data: 16x16 pictures of the digits 0-9, drawn, shifted, scaled and noised.
 
 usage: make_demo.py OUTPUT_DIR [--train N] [--test N] [--seed S]

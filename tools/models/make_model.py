@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes one of the project's own networks as an ONNX file.
 
 lenet:     x [batch,1,28,28] -> logits [batch,10]. LeNet-5 (LeCun et al. 1998) with ReLU and max pooling.

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes the data of a character model from a text: windows as `inputs` int64 [N,T], and as `labels` int64 [N,T] the character after each.
 
 A character's number is its position in the sorted list of the text's characters. The last part of the text is for validation.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds small ONNX networks, with parameters that have seeded initial values and nodes named after what they are."""
 import numpy as np
 import onnx

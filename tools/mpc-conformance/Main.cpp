@@ -1,4 +1,5 @@
 //===- Main.cpp - mpc-conformance: ONNX backend test folders on the host target ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each folder holds model.onnx and test_data_set_N with input_K.pb and output_K.pb. The tool imports a model, compiles
 // it for this CPU and runs it in process; it compares results with tolerances near those of ONNX's own backend test

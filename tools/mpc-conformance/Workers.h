@@ -1,4 +1,5 @@
 //===- Workers.h - runs cases in forked processes, so that a crash is one failure ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_CONFORMANCE_WORKERS_H
 #define MPC_TOOLS_MPC_CONFORMANCE_WORKERS_H
 #include <cstddef>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the node tests of the installed onnx package as folders for mpc-conformance: model.onnx, and test_data_set_N with input_K.pb and output_K.pb.
 
 usage: write_node_tests.py DIR

@@ -1,4 +1,5 @@
 //===- Main.cpp - prints the CLI reference as Markdown ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/runner/Options.h"
 #include "tools/mpc/Common.h"
 #include <CLI/CLI.hpp>

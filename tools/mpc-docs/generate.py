@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the generated pages of docs/: ops, command line, dialects, passes.
 
 usage: generate.py --build BUILD [--check]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a command in a terminal of 80 columns and writes a picture of what the terminal shows.
 
 usage: tools/mpc-docs/terminal.py --out docs/pictures/training.svg [--columns 80] [--rows 24] [--seconds S] [--prompt TEXT] -- COMMAND...

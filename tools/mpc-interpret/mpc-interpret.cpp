@@ -1,4 +1,5 @@
 //===- mpc-interpret.cpp - runs an entry with the reference evaluator, for tests -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mpc-interpret FILE.mlir [--entry=main] [--mode=rounded|exact] [--steps=N] [--variables] [--wide]
 //

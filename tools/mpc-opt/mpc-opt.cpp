@@ -1,4 +1,5 @@
 //===- mpc-opt.cpp - runs passes and pipelines on IR ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline/Pipeline.h"
 #include "tools/mpc/HostLibrary.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"

@@ -1,4 +1,5 @@
 //===- mpc-ptx.cpp - prints the PTX of kernels, for tests ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // mpc-ptx FILE.mlir [--arch=NAME] [--emit=ptx|llvm|llvm-opt|none] [--ptxas] [--modules=1] [--jobs=1]
 //

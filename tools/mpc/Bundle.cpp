@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpc/Bundle.h"
 #include "runtime/core/data/Array.h"
 #include "runtime/support/AtomicFile.h"

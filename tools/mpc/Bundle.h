@@ -1,4 +1,5 @@
 //===- Bundle.h - copies the libraries that a program opens beside it ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_BUNDLE_H
 #define MPC_TOOLS_MPC_BUNDLE_H
 #include <string>

@@ -1,4 +1,5 @@
 //===- CheckCommand.cpp - mpc check: lists everything that keeps a model from training, at once ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline/Check.h"
 #include "tools/mpc/Common.h"
 #include "tools/mpc/TrainingFlags.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpc/Common.h"
 #include "dialects/Support/Diagnostics.h"
 #include "runtime/core/Device.h"

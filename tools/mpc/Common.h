@@ -1,4 +1,5 @@
 //===- Common.h - code that the subcommands of mpc share -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_COMMON_H
 #define MPC_TOOLS_MPC_COMMON_H
 #include "compiler/Import/Onnx/Importer.h"

@@ -1,4 +1,5 @@
 //===- CompileCommand.cpp - mpc compile ---------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Package/ProgramFile.h"
 #include "compiler/Pipeline/Check.h"
 #include "tools/mpc/CompileForms.h"

@@ -1,4 +1,5 @@
 //===- CompileForms.cpp - what `mpc compile --emit` can write ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpc/CompileForms.h"
 #include "compiler/Package/LibraryFile.h"
 #include "compiler/Package/ProgramFile.h"

@@ -1,4 +1,5 @@
 //===- CompileForms.h - the values of `mpc compile --emit` ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_COMPILEFORMS_H
 #define MPC_TOOLS_MPC_COMPILEFORMS_H
 #include "tools/mpc/Common.h"

@@ -1,4 +1,5 @@
 //===- ExplainCommand.cpp - mpc explain: precision, casts, bytes ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline/Check.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Train/IR/Train.h"

@@ -1,4 +1,5 @@
 //===- ExplainReport.h - the report of mpc explain about precision -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_EXPLAINREPORT_H
 #define MPC_TOOLS_MPC_EXPLAINREPORT_H
 #include "mlir/IR/BuiltinOps.h"

@@ -1,4 +1,5 @@
 //===- ExportCommand.cpp - mpc export: puts a checkpoint's values into an ONNX model -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Export/Onnx/Exporter.h"
 #include "compiler/Package/ProgramFile.h"
 #include "runtime/core/state/Network.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpc/FirstDifference.h"
 #include "compiler/Evaluator/Evaluator.h"
 #include "dialects/Graph/IR/Graph.h"

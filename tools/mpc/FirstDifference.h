@@ -1,4 +1,5 @@
 //===- FirstDifference.h - where along the graph a network differs from PyTorch's --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_FIRSTDIFFERENCE_H
 #define MPC_TOOLS_MPC_FIRSTDIFFERENCE_H
 #include "compiler/Import/Onnx/Importer.h"

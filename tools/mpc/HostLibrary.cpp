@@ -1,4 +1,5 @@
 //===- HostLibrary.cpp - what the compiler needs of this machine's runtime -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpc/HostLibrary.h"
 #include "runtime/host/generic/GenericLibrary.h"
 #include "tools/mpc/LossWeights.h"

@@ -1,4 +1,5 @@
 //===- HostLibrary.h - what the compiler needs of this machine's runtime -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_HOSTLIBRARY_H
 #define MPC_TOOLS_MPC_HOSTLIBRARY_H
 #include "compiler/Pipeline/Pipeline.h"

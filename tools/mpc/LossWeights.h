@@ -1,4 +1,5 @@
 //===- LossWeights.h - class weights from a file ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_LOSSWEIGHTS_H
 #define MPC_TOOLS_MPC_LOSSWEIGHTS_H
 #include <string>

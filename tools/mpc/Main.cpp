@@ -1,4 +1,5 @@
 //===- Main.cpp - the mpc command ------------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Package/Version.h"
 #include "runtime/support/Standard.h"
 #include "tools/mpc/Common.h"

@@ -1,4 +1,5 @@
 //===- MlirOptions.cpp - MLIR's own options on mpc's command line ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpc/MlirOptions.h"
 #include "tools/mpc/Common.h"
 #include "mlir/IR/AsmState.h"

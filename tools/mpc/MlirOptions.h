@@ -1,4 +1,5 @@
 //===- MlirOptions.h - MLIR's own options on mpc's command line ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_MLIROPTIONS_H
 #define MPC_TOOLS_MPC_MLIROPTIONS_H
 #include <string>

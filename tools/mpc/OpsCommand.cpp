@@ -1,4 +1,5 @@
 //===- OpsCommand.cpp - mpc ops: prints from the tables what is supported ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Interfaces/Differentiable.h"
 #include "dialects/Interfaces/Precision.h"

@@ -1,4 +1,5 @@
 //===- RunCommand.cpp - mpc run: runs the forward pass in process -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/core/Session.h"
 #include "runtime/core/data/Npz.h"
 #include "runtime/support/Error.h"

@@ -1,4 +1,5 @@
 //===- StepTable.cpp - mpc compile --kernel-report=step -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpc/StepTable.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"

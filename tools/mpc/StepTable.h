@@ -1,4 +1,5 @@
 //===- StepTable.h - mpc compile --kernel-report=step ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_STEPTABLE_H
 #define MPC_TOOLS_MPC_STEPTABLE_H
 #include "compiler/Pipeline/Pipeline.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpc/Targets.h"
 #include "compiler/Codegen/Ptxas.h"
 #include "passes/Lowering/Schedule/TuningFile.h"

@@ -1,4 +1,5 @@
 //===- Targets.h - --target, and the options of its GPUs ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_TARGETS_H
 #define MPC_TOOLS_MPC_TARGETS_H
 #include "compiler/Pipeline/Pipeline.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpc/TrainingFlags.h"
 #include "dialects/Train/Optimizers/Registry.h"
 #include "runtime/runner/Checks.h"

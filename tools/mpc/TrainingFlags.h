@@ -1,4 +1,5 @@
 //===- TrainingFlags.h - the options of training on mpc's command line ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_TRAININGFLAGS_H
 #define MPC_TOOLS_MPC_TRAININGFLAGS_H
 #include "compiler/Pipeline/TrainingFlags.h"

@@ -1,4 +1,5 @@
 //===- VerifyCommand.cpp - mpc verify: compares a training step with PyTorch's ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Package/ProgramFile.h"
 #include "compiler/Pipeline/Check.h"
 #include "dialects/Support/Diagnostics.h"

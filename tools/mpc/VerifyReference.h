@@ -1,4 +1,5 @@
 //===- VerifyReference.h - PyTorch's numbers for one step -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_VERIFYREFERENCE_H
 #define MPC_TOOLS_MPC_VERIFYREFERENCE_H
 #include "runtime/core/data/Npz.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpc/VerifyReport.h"
 #include "runtime/support/Error.h"
 #include "llvm/ADT/STLExtras.h"

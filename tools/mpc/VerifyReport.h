@@ -1,4 +1,5 @@
 //===- VerifyReport.h - compares a step with PyTorch's, number by number ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_VERIFYREPORT_H
 #define MPC_TOOLS_MPC_VERIFYREPORT_H
 #include "compiler/Import/Onnx/Importer.h"

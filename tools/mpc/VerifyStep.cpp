@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpc/VerifyStep.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Support/Diagnostics.h"

@@ -1,4 +1,5 @@
 //===- VerifyStep.h - runs one step of a program on a reference's inputs -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TOOLS_MPC_VERIFYSTEP_H
 #define MPC_TOOLS_MPC_VERIFYSTEP_H
 #include "compiler/Import/Onnx/Importer.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Exports a torch module to an ONNX file that mpc trains exactly as torch would.
 
 In Python:

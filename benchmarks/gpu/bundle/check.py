@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares traces of training (npz) without any Python package: it checks losses and gradients by the bounds of test/e2e/gradref.py."""
 import array
 import ast

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The program behind first-run.sh: the first programs on a new GPU machine, in the order in which a fault is understood best. It prints one table, writes first-run.md, and exits with status 1 when a
 step fails. Each step has a limit of time; together they stay below ten minutes, whatever hangs.
 

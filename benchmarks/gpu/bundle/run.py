@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The program behind run.sh: it checks first, then measures, prints one table and writes results.json. It exits with status 1 when a check fails."""
 import argparse
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Checks the programs of this folder, measures them beside PyTorch, prints one table (results.md) and writes results.json.
 # usage: run.sh [--device=cuda] [--torch=PYTHON] [--steps=N] [--rounds=N] [--only=checks,training,kernels,tuners]
 set -euo pipefail

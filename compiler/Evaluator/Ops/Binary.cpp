@@ -1,4 +1,5 @@
 //===- Binary.cpp - elementwise models of two and three operands --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Ops/Models.h"
 #include <cmath>
 

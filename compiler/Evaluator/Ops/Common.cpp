@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Evaluator.h"
 #include "compiler/Evaluator/Ops/Models.h"
 #include "dialects/Kernel/IR/Kernel.h"

@@ -1,4 +1,5 @@
 //===- Gather.cpp - models of gather, resize and their transposes --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Ops/Models.h"
 #include <cmath>
 

@@ -1,4 +1,5 @@
 //===- Loss.cpp - models of losses over integer labels ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Ops/Models.h"
 #include <cmath>
 

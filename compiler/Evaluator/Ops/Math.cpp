@@ -1,4 +1,5 @@
 //===- Math.cpp - elementwise models of one operand -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Ops/Models.h"
 #include <cmath>
 

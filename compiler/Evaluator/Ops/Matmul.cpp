@@ -1,4 +1,5 @@
 //===- Matmul.cpp - models of matrix products and convolutions ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All ops use one float64 GEMM (Common.cpp); convolutions go through im2col, one sample and group at a time.
 //

@@ -1,4 +1,5 @@
 //===- Models.h - what the models of all families share --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_EVALUATOR_OPS_MODELS_H
 #define MPC_EVALUATOR_OPS_MODELS_H
 #include "compiler/Evaluator/Evaluable.h"

@@ -1,4 +1,5 @@
 //===- Normalization.cpp - models of normalisations and softmax ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Ops/Models.h"
 #include <cmath>
 #include <numeric>

@@ -1,4 +1,5 @@
 //===- Pooling.cpp - models of pooling --------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Ops/Models.h"
 #include <cmath>
 

@@ -1,4 +1,5 @@
 //===- Random.cpp - random numbers, dropout, and the bits of numbers ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Ops/Models.h"
 #include "compiler/Evaluator/Philox.h"
 #include "dialects/Graph/IR/Normal.h"

@@ -1,4 +1,5 @@
 //===- Reduce.cpp - models of reductions ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Ops/Models.h"
 #include <cmath>
 #include <limits>

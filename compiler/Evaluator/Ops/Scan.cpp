@@ -1,4 +1,5 @@
 //===- Scan.cpp - the model of repetition ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Evaluator.h"
 #include "compiler/Evaluator/Ops/Models.h"
 

@@ -1,4 +1,5 @@
 //===- Tensor.cpp - models of constants and data movement ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Ops/Models.h"
 
 using namespace mlir;

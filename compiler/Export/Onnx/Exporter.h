@@ -1,4 +1,5 @@
 //===- Exporter.h - trained values back into an ONNX model ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_EXPORT_ONNX_EXPORTER_H
 #define MPC_EXPORT_ONNX_EXPORTER_H
 #include "mpc/kernel.h"

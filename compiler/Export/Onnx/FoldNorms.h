@@ -1,4 +1,5 @@
 //===- FoldNorms.h - puts batch norms into the convolutions before them -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_EXPORT_ONNX_FOLDNORMS_H
 #define MPC_EXPORT_ONNX_FOLDNORMS_H
 #include "compiler/Export/Onnx/InferenceForm.h"

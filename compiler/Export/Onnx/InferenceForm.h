@@ -1,4 +1,5 @@
 //===- InferenceForm.h - brings a model into the form that predicts -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Networks that were exported for training normalise by the batch (BatchNormalization with training_mode=1,
 // or with more than one output) and drop elements (Dropout with training_mode true, masks of random numbers).

@@ -1,4 +1,5 @@
 //===- Tensors.h - all tensors of a model, and where their bytes lie --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_EXPORT_ONNX_TENSORS_H
 #define MPC_EXPORT_ONNX_TENSORS_H
 #include "compiler/Import/Onnx/Model.h"

@@ -1,4 +1,5 @@
 //===- Alternatives.cpp - what to export in place of ops that are not supported ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An op stands here if the network can be written another way, or does not need it for training. Each text goes on a
 // `hint:` line, behind an error that names the op and says that it is not supported.

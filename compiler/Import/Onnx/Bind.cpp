@@ -1,4 +1,5 @@
 //===- Bind.cpp - turns initializers and graph inputs into variables, constants and arguments ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every dimension gets its extent here: fixed ones keep theirs, named ones get it from --dim, leading ones of
 // data from --batch.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/DropoutForms.h"
 #include "compiler/Import/Onnx/Model.h"
 #include "mlir/IR/MLIRContext.h"

@@ -1,4 +1,5 @@
 //===- DropoutForms.h - dropout that is written with random numbers ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exporters write F.dropout(training=True) as Dropout. But what a module computes itself, above all stochastic
 // depth, they write as

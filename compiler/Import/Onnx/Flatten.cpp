@@ -1,4 +1,5 @@
 //===- Flatten.cpp - inlines functions and sorts nodes ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Before: nodes are in any order, and some of them are calls of model-local functions. After: there is one
 // list of standard nodes in which every value is made before it is used. Subgraphs (If) stay with their node.

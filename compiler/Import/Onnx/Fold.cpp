@@ -1,4 +1,5 @@
 //===- Fold.cpp - folds shape arithmetic away ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Shapes are static, so the values that exporters compute from Shape are known at import. Small tensors of
 // numbers are evaluated here: integers in int64, floats in double with one rounding to their type (exact for

@@ -1,4 +1,5 @@
 //===- Fold.h - data movement on host tensors --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_IMPORT_ONNX_FOLD_H
 #define MPC_IMPORT_ONNX_FOLD_H
 #include "compiler/Import/Onnx/Node.h"

@@ -1,4 +1,5 @@
 //===- HostTensor.h - tensors known at import time ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_IMPORT_ONNX_HOSTTENSOR_H
 #define MPC_IMPORT_ONNX_HOSTTENSOR_H
 #include "mlir/IR/BuiltinAttributes.h"

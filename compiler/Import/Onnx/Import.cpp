@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Import.h"
 #include "compiler/Import/Onnx/Torch/Metadata.h"
 #include "compiler/Import/Onnx/TrainingForm.h"

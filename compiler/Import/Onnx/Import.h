@@ -1,4 +1,5 @@
 //===- Import.h - the state of one import --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_IMPORT_ONNX_IMPORT_H
 #define MPC_IMPORT_ONNX_IMPORT_H
 #include "compiler/Import/Onnx/Node.h"

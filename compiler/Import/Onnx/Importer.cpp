@@ -1,4 +1,5 @@
 //===- Importer.cpp - the entry points and their diagnostics --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Importer.h"
 #include "compiler/Import/Onnx/Import.h"
 #include "dialects/Support/Diagnostics.h"

@@ -1,4 +1,5 @@
 //===- Importer.h - ONNX models become modules of graph and train ops --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is the only header that callers of the ONNX import include. They see MLIR and plain structs, never protobuf.
 //

@@ -1,4 +1,5 @@
 //===- Model.h - reading ONNX files: bytes, protobuf, functions, external data ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This part of the import finds everything that can be wrong with a file, apart from its ops. Errors are
 // exceptions of type ImportError, which the importer catches and turns into problems of its report.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Node.h"
 #include "compiler/Import/Onnx/Import.h"
 #include "mlir/IR/Verifier.h"

@@ -1,4 +1,5 @@
 //===- Node.h - the interface of converters to one ONNX node ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A converter reads inputs and attributes from a Node, builds graph ops through it and sets its outputs.
 // Anything that is wrong is reported by `fail`, which throws; the importer catches it, records the problem

@@ -1,4 +1,5 @@
 //===- OnnxProto.h - the protobuf classes, in one place ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_IMPORT_ONNX_ONNXPROTO_H
 #define MPC_IMPORT_ONNX_ONNXPROTO_H
 #ifndef ONNX_NAMESPACE

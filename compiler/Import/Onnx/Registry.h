@@ -1,4 +1,5 @@
 //===- Registry.h - the table of ONNX ops -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // There is one row for each op (or for each range of opsets in which its signature differs), in
 // Ops/<Family>.cpp. The documentation's op table is printed from the rows.

@@ -1,4 +1,5 @@
 //===- Roles.h - decides what is trained and what is data -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Float initializers of rank >= 1 in parameter positions are trained (weights, biases, scales, embeddings,
 // operands of matrix products, additions and products), directly or through views (Reshape, Transpose, ...).

@@ -1,4 +1,5 @@
 //===- StandIn.cpp - continues after a node that is not supported ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `mpc check` lists everything at once, so the nodes behind a failed one are converted too, where the file
 // states the types of the failed node's results (value_info, as exporters write it, or a graph output). A

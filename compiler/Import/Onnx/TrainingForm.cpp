@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/TrainingForm.h"
 #include "compiler/Import/Onnx/Torch/Metadata.h"
 #include "llvm/ADT/STLExtras.h"

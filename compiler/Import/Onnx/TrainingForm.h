@@ -1,4 +1,5 @@
 //===- TrainingForm.h - decides which norms and dropouts of a file train -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_IMPORT_ONNX_TRAININGFORM_H
 #define MPC_IMPORT_ONNX_TRAININGFORM_H
 #include "compiler/Import/Onnx/Model.h"

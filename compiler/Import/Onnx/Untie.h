@@ -1,4 +1,5 @@
 //===- Untie.h - gives each use of a shared initializer one of its own --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_IMPORT_ONNX_UNTIE_H
 #define MPC_IMPORT_ONNX_UNTIE_H
 #include "compiler/Import/Onnx/OnnxProto.h"

@@ -1,4 +1,5 @@
 //===- Binary.cpp - VJPs of broadcasting arithmetic on two operands ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/GraphBuilder.h"
 
 using namespace mlir;

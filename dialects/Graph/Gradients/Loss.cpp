@@ -1,4 +1,5 @@
 //===- Loss.cpp - VJPs of losses over integer labels -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Scores are [N, C, d...] and labels are [N, d...]; below, everything is reshaped to the rank of [N, C, d...], with 1
 // in the dimensions that broadcast. For sample i with label l: L_i = -w_l logp_{i,l}, and L = L_i, sum L_i or sum L_i /

@@ -1,4 +1,5 @@
 //===- Math.cpp - VJPs of elementwise functions of one operand ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // dx = dy * f'(x), with f' from DLMF 4.20, 4.21, 4.38 (elementary) and 7.2 (erf) unless stated.
 //

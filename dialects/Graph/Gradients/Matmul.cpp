@@ -1,4 +1,5 @@
 //===- Matmul.cpp - VJPs of matrix products and convolutions -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Support/Diagnostics.h"
 

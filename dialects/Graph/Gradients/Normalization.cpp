@@ -1,4 +1,5 @@
 //===- Normalization.cpp - VJPs of normalisations and softmax ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Support/Diagnostics.h"
 

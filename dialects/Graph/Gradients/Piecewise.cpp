@@ -1,4 +1,5 @@
 //===- Piecewise.cpp - VJPs of piecewise functions, selection and dropout ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Functions that only select elements of dy are exact, so they compute in the operand's own type. Conventions at
 // kinks are torch's.

@@ -1,4 +1,5 @@
 //===- Pooling.cpp - VJPs of pooling ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/GraphBuilder.h"
 
 using namespace mlir;

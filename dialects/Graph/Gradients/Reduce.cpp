@@ -1,4 +1,5 @@
 //===- Reduce.cpp - VJPs of reductions ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/GraphBuilder.h"
 
 using namespace mlir;

@@ -1,4 +1,5 @@
 //===- ReverseMode.h - reverse-mode differentiation of a block ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is the traversal and the accumulation only: each op states its own derivative. The autodiff pass differentiates
 // a step with it, and a scan its body.

@@ -1,4 +1,5 @@
 //===- Scan.cpp - VJP of repetition ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Iteration t is h' , y = f(h, w, x). Its VJP takes the cotangents of h' and y to those of h, w and x, so the
 // gradient of a scan is a scan in the other direction: it carries the cotangent of h and the sum of those of w, and

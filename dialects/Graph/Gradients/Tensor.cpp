@@ -1,4 +1,5 @@
 //===- Tensor.cpp - VJPs of data movement ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each op is linear, and its VJP is its transpose: elements that were moved are moved back, and the cotangents of
 // copies are summed.

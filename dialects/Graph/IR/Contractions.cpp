@@ -1,4 +1,5 @@
 //===- Contractions.cpp - products and convolutions as implicit matrix products ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Shapes.h"
 #include "llvm/Support/MathExtras.h"
 

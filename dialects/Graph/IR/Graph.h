@@ -1,4 +1,5 @@
 //===- Graph.h - the graph dialect ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_GRAPH_IR_GRAPH_H
 #define MPC_GRAPH_IR_GRAPH_H
 #include "dialects/Interfaces/Contraction.h"

@@ -1,4 +1,5 @@
 //===- GraphBase.td - the graph dialect and its types ----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_GRAPH_BASE
 #define MPC_GRAPH_BASE
 include "mlir/IR/OpBase.td"

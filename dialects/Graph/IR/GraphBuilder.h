@@ -1,4 +1,5 @@
 //===- GraphBuilder.h - arithmetic on graph values that reads like the formula ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Gradients, decompositions, losses, optimizers and the loss scaler write their formulas with it: b.mul(dy, b.sub(1.0,
 // b.mul(y, y))). Operands broadcast as the ops' do. A number is a rank-0 constant of the other operand's element type;

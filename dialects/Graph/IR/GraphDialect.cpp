@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Reductions.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

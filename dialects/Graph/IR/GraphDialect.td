@@ -1,4 +1,5 @@
 //===- GraphDialect.td - enums and op bases of the graph dialect ---*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_GRAPH_DIALECT
 #define MPC_GRAPH_DIALECT
 include "mlir/IR/EnumAttr.td"

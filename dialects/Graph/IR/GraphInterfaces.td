@@ -1,4 +1,5 @@
 //===- GraphInterfaces.td - what families of graph ops have in common -*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // These interfaces speak of the graph dialect's own attributes. The ODS base classes of the families declare them.
 //

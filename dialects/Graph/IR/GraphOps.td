@@ -1,4 +1,5 @@
 //===- GraphOps.td - all ops of the graph dialect ----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_GRAPH_OPS
 #define MPC_GRAPH_OPS
 include "dialects/Graph/IR/MathOps.td"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Each op answers here which dimensions of its results follow which of its operands
 // (IndexingOpInterface::followingDim), and a window also how its work repeats (getPeriod).
 #include "dialects/Graph/IR/Reductions.h"

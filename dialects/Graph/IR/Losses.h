@@ -1,4 +1,5 @@
 //===- Losses.h - losses that are compositions of graph ops ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_GRAPH_IR_LOSSES_H
 #define MPC_GRAPH_IR_LOSSES_H
 #include "dialects/Graph/IR/GraphBuilder.h"

@@ -1,4 +1,5 @@
 //===- MathOps.cpp - elementwise ops: shapes and folds ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Shapes.h"
 #include "mlir/IR/Matchers.h"
 

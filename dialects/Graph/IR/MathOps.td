@@ -1,4 +1,5 @@
 //===- MathOps.td - elementwise ops of the graph dialect --------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_GRAPH_MATH_OPS
 #define MPC_GRAPH_MATH_OPS
 include "dialects/Graph/IR/GraphDialect.td"

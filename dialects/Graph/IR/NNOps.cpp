@@ -1,4 +1,5 @@
 //===- NNOps.cpp - matrix products, convolutions, pooling, norms, losses: shapes and checks ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Shapes.h"
 
 using namespace mlir;

@@ -1,4 +1,5 @@
 //===- NNOps.td - matrix products, convolutions, pooling, normalisation, losses -*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_GRAPH_NN_OPS
 #define MPC_GRAPH_NN_OPS
 include "dialects/Graph/IR/GraphDialect.td"

@@ -1,4 +1,5 @@
 //===- Normal.h - the normal numbers of graph.random ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is Box and Muller's transform (A note on the generation of random normal deviates, 1958) as a fixed sequence of
 // operations that IEEE 754 defines exactly: additions, multiplications, divisions and a square root in f64. It is

@@ -1,4 +1,5 @@
 //===- Permuted.cpp - ops for tensors whose dimensions come in another order -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each op that is not elementwise answers here IndexingOpInterface::permuted: it changes those of its attributes that
 // name dimensions, or says that it has no such form.

@@ -1,4 +1,5 @@
 //===- ReduceOps.cpp - reductions: shapes, checks, folds ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Reductions.h"
 #include "dialects/Graph/IR/Shapes.h"
 

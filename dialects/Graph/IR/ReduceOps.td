@@ -1,4 +1,5 @@
 //===- ReduceOps.td - reductions ---------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_GRAPH_REDUCE_OPS
 #define MPC_GRAPH_REDUCE_OPS
 include "dialects/Graph/IR/GraphDialect.td"

@@ -1,4 +1,5 @@
 //===- Reductions.h - what all reductions answer alike ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The base class of the reductions (ReduceOps.td) defines their methods with these functions.
 //

@@ -1,4 +1,5 @@
 //===- ScanOps.cpp - repetition: checks and indices -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
 

@@ -1,4 +1,5 @@
 //===- ScanOps.td - repetition ------------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_GRAPH_SCAN_OPS
 #define MPC_GRAPH_SCAN_OPS
 include "dialects/Graph/IR/GraphDialect.td"

@@ -1,4 +1,5 @@
 //===- ScanPatterns.cpp - the canonical form of a scan ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A scan in canonical form has two iterations or more; everything that it carries changes and is needed, everything
 // that it reads is used, and its body computes nothing that is the same in each iteration (but for what is cheaper to

@@ -1,4 +1,5 @@
 //===- Shapes.h - shape arithmetic and small builders -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Verifiers, gradients, the importer and decompositions all need these functions. Shapes are static.
 //

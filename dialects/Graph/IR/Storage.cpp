@@ -1,4 +1,5 @@
 //===- Storage.cpp - tensors in memory ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,4 +1,5 @@
 //===- Storage.h - tensors in memory ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // In memory, ops with the trait StorageView (graph.reshape, graph.barrier, train.all_reduce) are views:
 // they cost nothing.

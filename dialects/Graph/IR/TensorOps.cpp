@@ -1,4 +1,5 @@
 //===- TensorOps.cpp - constants and data movement: shapes, checks, folds ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Shapes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/CheckedArithmetic.h"

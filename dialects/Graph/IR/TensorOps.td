@@ -1,4 +1,5 @@
 //===- TensorOps.td - constants and data movement ----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_GRAPH_TENSOR_OPS
 #define MPC_GRAPH_TENSOR_OPS
 include "dialects/Graph/IR/GraphDialect.td"

@@ -1,4 +1,5 @@
 //===- Accesses.cpp - with which strides a dispatch reads and writes ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The walk starts at the results and at the operands of reductions, whose elements are needed at a point, and goes
 // backwards over the body. Each op turns the index at which its result is needed into those of its operands. What is

@@ -1,4 +1,5 @@
 //===- Accesses.h - with which strides a dispatch reads and writes ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ANALYSIS_ACCESSES_H
 #define MPC_KERNEL_ANALYSIS_ACCESSES_H
 #include "dialects/Kernel/Analysis/Dims.h"

@@ -1,4 +1,5 @@
 //===- BlockMemory.h - what the blocks of loop dispatches keep in shared memory --===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The verifier, the choice of loops and emission ask these functions, so that no block takes other memory than was
 // verified.

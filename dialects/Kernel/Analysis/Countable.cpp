@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/Analysis/Countable.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Shapes.h"

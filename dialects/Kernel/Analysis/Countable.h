@@ -1,4 +1,5 @@
 //===- Countable.h - whether a GPU's threads can count what a dispatch computes --===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ANALYSIS_COUNTABLE_H
 #define MPC_KERNEL_ANALYSIS_COUNTABLE_H
 #include "dialects/Kernel/IR/Kernel.h"

@@ -1,4 +1,5 @@
 //===- Dims.h - the dimensions of the space of a loop dispatch ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ANALYSIS_DIMS_H
 #define MPC_KERNEL_ANALYSIS_DIMS_H
 #include "dialects/Kernel/Analysis/Index.h"

@@ -1,4 +1,5 @@
 //===- Form.h - which code computes a dispatch ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ANALYSIS_FORM_H
 #define MPC_KERNEL_ANALYSIS_FORM_H
 #include "dialects/Graph/IR/Graph.h"

@@ -1,4 +1,5 @@
 //===- HostCall.h - what a host library computes of a dispatch -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ANALYSIS_HOSTCALL_H
 #define MPC_KERNEL_ANALYSIS_HOSTCALL_H
 #include "dialects/Graph/IR/Graph.h"

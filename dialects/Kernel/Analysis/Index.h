@@ -1,4 +1,5 @@
 //===- Index.h - linear forms over loop variables ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is the index of an element, for analyses and while code for the element is emitted: a linear form
 // `sum(coefficient * symbol) + constant`. A symbol stands for a loop variable or for a number that was computed (the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/Analysis/Indices.h"
 #include "llvm/ADT/STLExtras.h"
 #include <numeric>

@@ -1,4 +1,5 @@
 //===- Indices.h - arithmetic on linear forms with known ranges ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ANALYSIS_INDICES_H
 #define MPC_KERNEL_ANALYSIS_INDICES_H
 #include "dialects/Kernel/Analysis/Index.h"

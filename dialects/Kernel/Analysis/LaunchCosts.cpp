@@ -1,4 +1,5 @@
 //===- LaunchCosts.cpp - what the launches of a dispatch move and multiply -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/Analysis/LaunchCosts.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Storage.h"

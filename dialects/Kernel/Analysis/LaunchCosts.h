@@ -1,4 +1,5 @@
 //===- LaunchCosts.h - what the launches of a dispatch move and multiply ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ANALYSIS_LAUNCHCOSTS_H
 #define MPC_KERNEL_ANALYSIS_LAUNCHCOSTS_H
 #include "dialects/Interfaces/Contraction.h"

@@ -1,4 +1,5 @@
 //===- LoopRules.h - which loops each walk has on each target --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ANALYSIS_LOOPRULES_H
 #define MPC_KERNEL_ANALYSIS_LOOPRULES_H
 #include "dialects/Kernel/Analysis/Dims.h"

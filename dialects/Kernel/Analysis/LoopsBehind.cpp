@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/Analysis/LoopsBehind.h"
 #include "dialects/Kernel/Analysis/Form.h"
 #include "mlir/IR/Builders.h"

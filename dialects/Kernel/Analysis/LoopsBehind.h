@@ -1,4 +1,5 @@
 //===- LoopsBehind.h - what follows a host library's call ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ANALYSIS_LOOPSBEHIND_H
 #define MPC_KERNEL_ANALYSIS_LOOPSBEHIND_H
 #include "dialects/Kernel/Analysis/HostCall.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/Analysis/LoopsFit.h"
 #include "dialects/Kernel/Analysis/BlockMemory.h"
 #include "dialects/Kernel/Analysis/Countable.h"

@@ -1,4 +1,5 @@
 //===- LoopsFit.h - whether #kernel.loops fits a dispatch and its target ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ANALYSIS_LOOPSFIT_H
 #define MPC_KERNEL_ANALYSIS_LOOPSFIT_H
 #include "dialects/Kernel/IR/Kernel.h"

@@ -1,4 +1,5 @@
 //===- ProductResults.h - what a GPU's contraction returns ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ANALYSIS_PRODUCTRESULTS_H
 #define MPC_KERNEL_ANALYSIS_PRODUCTRESULTS_H
 #include "dialects/Interfaces/Contraction.h"

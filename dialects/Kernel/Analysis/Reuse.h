@@ -1,4 +1,5 @@
 //===- Reuse.h - which results of a loop dispatch may overwrite which inputs ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ANALYSIS_REUSE_H
 #define MPC_KERNEL_ANALYSIS_REUSE_H
 #include "dialects/Kernel/Analysis/Space.h"

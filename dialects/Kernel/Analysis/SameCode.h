@@ -1,4 +1,5 @@
 //===- SameCode.h - when two dispatches share one kernel -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ANALYSIS_SAMECODE_H
 #define MPC_KERNEL_ANALYSIS_SAMECODE_H
 #include "dialects/Kernel/IR/Kernel.h"

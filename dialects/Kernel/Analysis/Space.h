@@ -1,4 +1,5 @@
 //===- Space.h - the iteration space of a loop dispatch ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ANALYSIS_SPACE_H
 #define MPC_KERNEL_ANALYSIS_SPACE_H
 #include "dialects/Interfaces/Indexing.h"

@@ -1,4 +1,5 @@
 //===- Attributes.cpp - verifies the attributes that other dialects' ops carry --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A module has kernel.target and kernel.plan, a tensor of a planned module kernel.offset, and a GPU kernel
 // kernel.entry, which becomes kernel.dynamic_shared and nvvm's attributes when it is lowered. No other attribute of the

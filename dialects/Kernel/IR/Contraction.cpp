@@ -1,4 +1,5 @@
 //===- Contraction.cpp - schedules of contractions as text and as an attribute -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/IR/Contraction.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "llvm/ADT/StringExtras.h"

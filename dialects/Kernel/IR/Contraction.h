@@ -1,4 +1,5 @@
 //===- Contraction.h - how a GPU computes a matrix product or convolution ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_IR_CONTRACTION_H
 #define MPC_KERNEL_IR_CONTRACTION_H
 #include "llvm/ADT/Hashing.h"

@@ -1,4 +1,5 @@
 //===- DeviceOps.cpp - verifiers of the ops inside GPU kernels ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,4 +1,5 @@
 //===- DeviceOps.td - ops of GPU kernels that a CPU has no equivalent for --*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_DEVICE_OPS
 #define MPC_KERNEL_DEVICE_OPS
 include "dialects/Kernel/IR/KernelOps.td"

@@ -1,4 +1,5 @@
 //===- Dispatch.cpp - what one launch computes: verifiers and questions ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Kernel/Analysis/Form.h"
 #include "dialects/Kernel/Analysis/LoopsFit.h"

@@ -1,4 +1,5 @@
 //===- HopperOps.cpp - verifiers of the ops of sm_90a's asynchronous units ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/IR/Kernel.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 

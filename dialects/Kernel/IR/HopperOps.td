@@ -1,4 +1,5 @@
 //===- HopperOps.td - units of sm_90a that work asynchronously --------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // On sm_90a three units work while the threads go on: the tensor memory accelerator (tensor_load, tensor_store), the tensor cores that read shared memory
 // (wgmma), and barriers in shared memory (mbarrier_*), by which threads learn that the other two are done. The kernel's #kernel.entry has the tensor maps, which ops name by

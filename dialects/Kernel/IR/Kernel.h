@@ -1,4 +1,5 @@
 //===- Kernel.h - the kernel dialect ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_IR_KERNEL_H
 #define MPC_KERNEL_IR_KERNEL_H
 #include "mlir/Bytecode/BytecodeOpInterface.h"

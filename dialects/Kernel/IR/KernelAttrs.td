@@ -1,4 +1,5 @@
 //===- KernelAttrs.td - the target, the memory plan, schedules, kernels, launches --*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_ATTRS
 #define MPC_KERNEL_ATTRS
 include "mlir/IR/AttrTypeBase.td"

@@ -1,4 +1,5 @@
 //===- KernelBase.td - the kernel dialect ---------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_BASE
 #define MPC_KERNEL_BASE
 include "mlir/IR/OpBase.td"

@@ -1,4 +1,5 @@
 //===- KernelDialect.cpp - the kernel dialect and its attributes --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "dialects/Support/Diagnostics.h"

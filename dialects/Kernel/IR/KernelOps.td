@@ -1,4 +1,5 @@
 //===- KernelOps.td - the kernel dialect ---------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_OPS
 #define MPC_KERNEL_OPS
 include "mlir/IR/OpBase.td"

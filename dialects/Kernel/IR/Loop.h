@@ -1,4 +1,5 @@
 //===- Loop.h - one loop of #kernel.loops ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_IR_LOOP_H
 #define MPC_KERNEL_IR_LOOP_H
 #include "llvm/ADT/Hashing.h"

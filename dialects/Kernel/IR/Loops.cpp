@@ -1,4 +1,5 @@
 //===- Loops.cpp - #kernel.loops: its text and what it must be ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "mlir/IR/Builders.h"

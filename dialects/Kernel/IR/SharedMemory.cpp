@@ -1,4 +1,5 @@
 //===- SharedMemory.cpp - how a block's shared memory is divided -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/IR/SharedMemory.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -1,4 +1,5 @@
 //===- SharedMemory.h - how a block's shared memory is divided ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_IR_SHAREDMEMORY_H
 #define MPC_KERNEL_IR_SHAREDMEMORY_H
 #include "dialects/Kernel/IR/Kernel.h"

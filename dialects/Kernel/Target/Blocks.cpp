@@ -1,4 +1,5 @@
 //===- Blocks.cpp - the sizes of blocks as text ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/Target/Blocks.h"
 #include "llvm/Support/FormatVariadic.h"
 

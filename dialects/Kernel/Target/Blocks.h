@@ -1,4 +1,5 @@
 //===- Blocks.h - how large the pieces are that loops are divided into -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_TARGET_BLOCKS_H
 #define MPC_KERNEL_TARGET_BLOCKS_H
 #include <cstdint>

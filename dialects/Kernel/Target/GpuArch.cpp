@@ -1,4 +1,5 @@
 //===- GpuArch.cpp - the table of architectures -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/Target/GpuArch.h"
 #include "llvm/ADT/StringExtras.h"
 

@@ -1,4 +1,5 @@
 //===- GpuArch.h - what NVIDIA's architectures can do, as data --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_TARGET_GPUARCH_H
 #define MPC_KERNEL_TARGET_GPUARCH_H
 #include "llvm/ADT/ArrayRef.h"

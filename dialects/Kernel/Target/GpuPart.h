@@ -1,4 +1,5 @@
 //===- GpuPart.h - the parts of an architecture, which differ in size and memory --===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_KERNEL_TARGET_GPUPART_H
 #define MPC_KERNEL_TARGET_GPUPART_H
 #include "dialects/Kernel/Target/GpuArch.h"

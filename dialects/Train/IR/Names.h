@@ -1,4 +1,5 @@
 //===- Names.h - what variables stand for in the user's model ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A variable bears the name of the initializer (or graph input) that its values come from. Where its
 // symbol differs because an entry already has that name, `train.name` holds the initializer's name.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Train/IR/Ranges.h"
 #include "dialects/Train/IR/Train.h"
 

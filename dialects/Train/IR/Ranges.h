@@ -1,4 +1,5 @@
 //===- Ranges.h - which integers a data input may hold ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TRAIN_IR_RANGES_H
 #define MPC_TRAIN_IR_RANGES_H
 #include "mlir/IR/OperationSupport.h"

@@ -1,4 +1,5 @@
 //===- Scaler.h - the kinds of loss scalers and their options ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TRAIN_IR_SCALER_H
 #define MPC_TRAIN_IR_SCALER_H
 #include "llvm/ADT/Hashing.h"

@@ -1,4 +1,5 @@
 //===- Train.h - the train dialect -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TRAIN_IR_TRAIN_H
 #define MPC_TRAIN_IR_TRAIN_H
 #include "dialects/Interfaces/Differentiable.h"

@@ -1,4 +1,5 @@
 //===- TrainAttrs.cpp - optimizers, loss scalers and parameter groups as attributes -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each attribute is made by `fromNumbers`, whether its text comes from MLIR or from the user's command line, and
 // checked by `verify`.

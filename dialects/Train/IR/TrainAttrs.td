@@ -1,4 +1,5 @@
 //===- TrainAttrs.td - what a step does with its gradients --------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TRAIN_ATTRS
 #define MPC_TRAIN_ATTRS
 include "dialects/Train/IR/TrainDialect.td"

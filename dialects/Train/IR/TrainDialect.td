@@ -1,4 +1,5 @@
 //===- TrainDialect.td - the train dialect -----------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TRAIN_DIALECT
 #define MPC_TRAIN_DIALECT
 include "mlir/IR/OpBase.td"

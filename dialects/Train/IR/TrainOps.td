@@ -1,4 +1,5 @@
 //===- TrainOps.td - ops of the train dialect ---------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TRAIN_OPS
 #define MPC_TRAIN_OPS
 include "dialects/Train/IR/TrainAttrs.td"

@@ -1,4 +1,5 @@
 //===- VariableTable.h - the variables of a module by name ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TRAIN_IR_VARIABLETABLE_H
 #define MPC_TRAIN_IR_VARIABLETABLE_H
 #include "dialects/Train/IR/Train.h"

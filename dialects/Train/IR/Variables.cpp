@@ -1,4 +1,5 @@
 //===- Variables.cpp - finding and making variables ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Train/IR/VariableTable.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"

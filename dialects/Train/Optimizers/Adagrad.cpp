@@ -1,4 +1,5 @@
 //===- Adagrad.cpp - steps that shrink with the gradients seen so far ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is torch.optim.Adagrad (Duchi et al. 2011), with lr_decay = 0 and an accumulator that starts at zero:
 //   g = gradient + weight_decay * w

@@ -1,4 +1,5 @@
 //===- Adam.cpp - adaptive moments -----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is torch.optim.Adam (Kingma & Ba 2015, algorithm 1), where t counts this update:
 //   g = gradient + weight_decay * w

@@ -1,4 +1,5 @@
 //===- AdamCommon.h - what Adam and AdamW share -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TRAIN_OPTIMIZERS_ADAMCOMMON_H
 #define MPC_TRAIN_OPTIMIZERS_ADAMCOMMON_H
 #include "dialects/Train/Optimizers/Registry.h"

@@ -1,4 +1,5 @@
 //===- AdamW.cpp - Adam with decoupled weight decay ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is torch.optim.AdamW (Loshchilov & Hutter 2019, algorithm 2):
 // first w = w * (1 - lr * weight_decay), then Adam's step follows with the gradient as it is.

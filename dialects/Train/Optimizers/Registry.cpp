@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Train/Optimizers/Registry.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,4 +1,5 @@
 //===- Registry.h - what an optimizer is ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TRAIN_OPTIMIZERS_REGISTRY_H
 #define MPC_TRAIN_OPTIMIZERS_REGISTRY_H
 #include "dialects/Graph/IR/GraphBuilder.h"

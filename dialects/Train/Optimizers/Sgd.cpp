@@ -1,4 +1,5 @@
 //===- Sgd.cpp - stochastic gradient descent --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is torch.optim.SGD:
 //   g = gradient + weight_decay * w

@@ -1,4 +1,5 @@
 //===- Accesses.cpp - loads, stores and atomics behind a check ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Before:  %v = llvm.load %p : !llvm.ptr<1> -> f32
 // After:   %m = llvm.call @mpc_emu_global(%thread, %p, %bytes, %access, %site)

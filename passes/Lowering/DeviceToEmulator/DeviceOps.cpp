@@ -1,4 +1,5 @@
 //===- DeviceOps.cpp - device ops as calls of the emulator --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/DeviceToEmulator/Rewriter.h"
 #include "llvm/ADT/TypeSwitch.h"

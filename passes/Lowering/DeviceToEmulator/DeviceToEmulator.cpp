@@ -1,4 +1,5 @@
 //===- DeviceToEmulator.cpp - signature, types and description of emulated kernels ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Before:  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>}
 // After:   llvm.func @k(%thread: !llvm.ptr, %buffers: !llvm.ptr)

@@ -1,4 +1,5 @@
 //===- DeviceToEmulator.h - GPU kernels as code of one emulated thread ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_DEVICETOEMULATOR_H
 #define MPC_LOWERING_DEVICETOEMULATOR_H
 #include "mlir/IR/BuiltinOps.h"

@@ -1,4 +1,5 @@
 //===- HopperOps.cpp - sm_90a's asynchronous units as calls of the emulator ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Before:  %d:64 = kernel.wgmma f16 %a[0] #la, %b[0] #lb (%c#0, …)
 // After:   llvm.store %c#0, %sums[0] …

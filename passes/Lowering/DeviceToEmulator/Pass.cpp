@@ -1,4 +1,5 @@
 //===- Pass.cpp - mpc-device-to-emulator ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/DeviceToEmulator/DeviceToEmulator.h"
 #include "passes/Lowering/DeviceToEmulator/Passes.h"
 

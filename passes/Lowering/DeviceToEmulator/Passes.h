@@ -1,4 +1,5 @@
 //===- Passes.h - GPU kernels for the emulator ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_DEVICETOEMULATOR_PASSES_H
 #define MPC_LOWERING_DEVICETOEMULATOR_PASSES_H
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,4 +1,5 @@
 //===- Passes.td - GPU kernels for the emulator ---------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_DEVICETOEMULATOR_PASSES
 #define MPC_DEVICETOEMULATOR_PASSES
 include "mlir/Pass/PassBase.td"

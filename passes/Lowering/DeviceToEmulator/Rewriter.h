@@ -1,4 +1,5 @@
 //===- Rewriter.h - state of the rewriting of one kernel --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_DEVICETOEMULATOR_REWRITER_H
 #define MPC_LOWERING_DEVICETOEMULATOR_REWRITER_H
 #include "dialects/Kernel/IR/Kernel.h"

@@ -1,4 +1,5 @@
 //===- DeviceToNvvm.cpp - device ops to PTX's dialect ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Before:  llvm.func @k(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>} {
 //            %t = kernel.thread_id ...

@@ -1,4 +1,5 @@
 //===- DeviceToNvvm.h - device ops to PTX's dialect -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_DEVICETONVVM_DEVICETONVVM_H
 #define MPC_LOWERING_DEVICETONVVM_DEVICETONVVM_H
 #include "mlir/IR/BuiltinOps.h"

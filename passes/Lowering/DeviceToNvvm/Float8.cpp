@@ -1,4 +1,5 @@
 //===- Float8.cpp - the instructions that convert 8-bit floats --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The instructions take and return pairs (PTX ISA, cvt). Two neighbouring encode_f8 of a block become one
 // instruction; a decode_f8, whose result is used as soon as its code is there, has an instruction of its own.

@@ -1,4 +1,5 @@
 //===- Hopper.cpp - PTX of sm_90a's asynchronous units --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // An op becomes an nvvm op where LLVM has an intrinsic, else the text of the instruction (PTX ISA 8.0).
 //

@@ -1,4 +1,5 @@
 //===- KernelLowering.h - lowers the device ops of one kernel -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_DEVICETONVVM_KERNELLOWERING_H
 #define MPC_LOWERING_DEVICETONVVM_KERNELLOWERING_H
 #include "dialects/Kernel/IR/SharedMemory.h"

@@ -1,4 +1,5 @@
 //===- Pass.cpp - mpc-device-to-nvvm ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
 #include "passes/Lowering/DeviceToNvvm/Passes.h"
 

@@ -1,4 +1,5 @@
 //===- Passes.h - device ops to PTX's dialect --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_DEVICETONVVM_PASSES_H
 #define MPC_LOWERING_DEVICETONVVM_PASSES_H
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,4 +1,5 @@
 //===- Passes.td - device ops to PTX's dialect ----------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_DEVICETONVVM_PASSES
 #define MPC_DEVICETONVVM_PASSES
 include "mlir/Pass/PassBase.td"

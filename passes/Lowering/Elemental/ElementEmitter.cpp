@@ -1,4 +1,5 @@
 //===- ElementEmitter.cpp - elements, loads and stores, registers -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Elemental/ElementEmitter.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/IR/Kernel.h"

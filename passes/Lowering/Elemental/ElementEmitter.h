@@ -1,4 +1,5 @@
 //===- ElementEmitter.h - emits single elements of tensor values -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The core of loop code generation: given the index of an element of a tensor value, it emits the scalar code
 // that computes it. It asks the value's op (ElementalOpInterface), which asks for the elements of its

@@ -1,4 +1,5 @@
 //===- ElementalOpInterface.td - how one element is computed ---*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_ELEMENTAL_OP_INTERFACE
 #define MPC_ELEMENTAL_OP_INTERFACE
 include "mlir/IR/OpBase.td"

@@ -1,4 +1,5 @@
 //===- Register.cpp - attaches all elemental models ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Elemental/Ops/Models.h"
 #include "mlir/IR/DialectRegistry.h"
 

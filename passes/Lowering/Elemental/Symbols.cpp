@@ -1,4 +1,5 @@
 //===- Symbols.cpp - ranges, quotients and materialisation of index forms -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Elemental/ElementEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,4 +1,5 @@
 //===- KernelEmitter.cpp - emits each distinct dispatch once -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/EmitKernels/KernelEmitter.h"
 #include "dialects/Kernel/Analysis/LoopsBehind.h"
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"

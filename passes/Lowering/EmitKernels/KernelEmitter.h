@@ -1,4 +1,5 @@
 //===- KernelEmitter.h - emits each distinct dispatch once ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_EMITKERNELS_KERNELEMITTER_H
 #define MPC_LOWERING_EMITKERNELS_KERNELEMITTER_H
 #include "dialects/Kernel/Analysis/SameCode.h"

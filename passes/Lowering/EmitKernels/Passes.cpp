@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/EmitKernels/Passes.h"
 #include "dialects/Kernel/Analysis/HostCall.h"
 #include "passes/Lowering/EmitKernels/KernelEmitter.h"

@@ -1,4 +1,5 @@
 //===- Passes.h - kernels of dispatches --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_EMITKERNELS_PASSES_H
 #define MPC_LOWERING_EMITKERNELS_PASSES_H
 #include "dialects/Kernel/IR/Kernel.h"

@@ -1,4 +1,5 @@
 //===- Passes.td - kernels of dispatches -----------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_EMITKERNELS_PASSES
 #define MPC_EMITKERNELS_PASSES
 include "mlir/Pass/PassBase.td"

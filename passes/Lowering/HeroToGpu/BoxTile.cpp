@@ -1,4 +1,5 @@
 //===- BoxTile.cpp - loads of tiles that are boxes -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/HeroToGpu/BoxTile.h"
 #include "dialects/Graph/IR/Shapes.h"
 

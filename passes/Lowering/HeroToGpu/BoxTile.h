@@ -1,4 +1,5 @@
 //===- BoxTile.h - loads of tiles that are boxes ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_BOXTILE_H
 #define MPC_LOWERING_HEROTOGPU_BOXTILE_H
 #include "passes/Lowering/HeroToGpu/Gather.h"

@@ -1,4 +1,5 @@
 //===- Code.h - the code of a contraction's kernel ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_CODE_H
 #define MPC_LOWERING_HEROTOGPU_CODE_H
 #include "dialects/Kernel/IR/Kernel.h"

@@ -1,4 +1,5 @@
 //===- Drain.cpp - sums out of fragments --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/HeroToGpu/Drain.h"
 #include "dialects/Kernel/Target/Blocks.h"
 

@@ -1,4 +1,5 @@
 //===- Drain.h - sums out of fragments ---------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_DRAIN_H
 #define MPC_LOWERING_HEROTOGPU_DRAIN_H
 #include "passes/Lowering/HeroToGpu/Sink.h"

@@ -1,4 +1,5 @@
 //===- Emit.h - a hero by a given schedule ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_EMIT_H
 #define MPC_LOWERING_HEROTOGPU_EMIT_H
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"

@@ -1,4 +1,5 @@
 //===- Gather.cpp - addresses and validity of an operand's elements ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/HeroToGpu/Gather.h"
 #include "dialects/Graph/IR/Shapes.h"
 

@@ -1,4 +1,5 @@
 //===- Gather.h - reads tiles of an operand ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The threads of a block share the reading of a tile: each reads some units, and a unit is a vector of neighbours
 // in memory. What does not depend on k is computed once, before the loop over k: the address of each unit, and

@@ -1,4 +1,5 @@
 //===- HeroEmitter.h - the kernels of one hero ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_HEROEMITTER_H
 #define MPC_LOWERING_HEROTOGPU_HEROEMITTER_H
 #include "passes/Lowering/Elemental/ElementEmitter.h"

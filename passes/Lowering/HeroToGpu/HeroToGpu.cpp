@@ -1,4 +1,5 @@
 //===- HeroToGpu.cpp - kernels of a hero --------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   @k         one block for each work item (Raster.h), or with wgmma persistent blocks that compute several:
 //              mainloop, then the epilogue or partial sums

@@ -1,4 +1,5 @@
 //===- HeroToGpu.h - matrix products and convolutions as GPU kernels ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_HEROTOGPU_H
 #define MPC_LOWERING_HEROTOGPU_HEROTOGPU_H
 #include "dialects/Kernel/IR/Kernel.h"

@@ -1,4 +1,5 @@
 //===- MainKernel.cpp - the emitters of the mainloops ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/HeroToGpu/MainKernel.h"
 #include "passes/Lowering/HeroToGpu/Mma.h"
 #include "passes/Lowering/HeroToGpu/Simt.h"

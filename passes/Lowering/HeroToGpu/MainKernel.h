@@ -1,4 +1,5 @@
 //===- MainKernel.h - what a mainloop is given to emit its code -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_MAINKERNEL_H
 #define MPC_LOWERING_HEROTOGPU_MAINKERNEL_H
 #include "passes/Lowering/HeroToGpu/Raster.h"

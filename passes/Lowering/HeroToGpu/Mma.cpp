@@ -1,4 +1,5 @@
 //===- Mma.cpp - the tensor cores' mainloop ------------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tiles of A and B pass through a ring in shared memory. While tile t is multiplied, tile t + stages - 1 is
 // under way into the place of tile t - 1: by copy_async, or through registers where the architecture lacks

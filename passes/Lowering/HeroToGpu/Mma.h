@@ -1,4 +1,5 @@
 //===- Mma.h - sums of products by the tensor cores ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_MMA_H
 #define MPC_LOWERING_HEROTOGPU_MMA_H
 #include "passes/Lowering/HeroToGpu/MainKernel.h"

@@ -1,4 +1,5 @@
 //===- Raster.cpp - the order of tiles -----------------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/HeroToGpu/Raster.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>

@@ -1,4 +1,5 @@
 //===- Raster.h - which tile of C a block computes, and when -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_RASTER_H
 #define MPC_LOWERING_HEROTOGPU_RASTER_H
 #include "passes/Lowering/HeroToGpu/Gather.h"

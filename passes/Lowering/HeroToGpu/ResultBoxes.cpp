@@ -1,4 +1,5 @@
 //===- ResultBoxes.cpp - store_matrix, tensor_store ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/HeroToGpu/ResultBoxes.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Target/Blocks.h"

@@ -1,4 +1,5 @@
 //===- ResultBoxes.h - results that leave a warpgroup as boxes -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The short way from wgmma's sums to memory: the epilogue is computed in the registers where the sums are, its 16-bit
 // results are put into shared memory (store_matrix), and one thread has the tensor memory accelerator store them, which

@@ -1,4 +1,5 @@
 //===- Ring.cpp - the mbarriers of a ring --------------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/HeroToGpu/Ring.h"
 #include "passes/Lowering/Schedule/SharedBytes.h"
 

@@ -1,4 +1,5 @@
 //===- Ring.h - stages of shared memory, filled and emptied ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The ring is a circular buffer of stages in shared memory. Each stage has two mbarriers, whose phases both
 // sides count: a phase of `full` ends when everybody who fills the stage has done so, one of `empty` when all

@@ -1,4 +1,5 @@
 //===- RingTile.cpp - swizzled tiles in shared memory -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/HeroToGpu/RingTile.h"
 #include "passes/Lowering/Schedule/SharedBytes.h"
 

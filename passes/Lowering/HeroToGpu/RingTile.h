@@ -1,4 +1,5 @@
 //===- RingTile.h - an operand's tiles in shared memory, for load_matrix --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_RINGTILE_H
 #define MPC_LOWERING_HEROTOGPU_RINGTILE_H
 #include "passes/Lowering/HeroToGpu/Gather.h"

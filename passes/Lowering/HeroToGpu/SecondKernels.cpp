@@ -1,4 +1,5 @@
 //===- SecondKernels.cpp - kernels that add what the main kernel has left in scratch -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Analysis/Form.h"

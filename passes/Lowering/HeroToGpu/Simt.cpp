@@ -1,4 +1,5 @@
 //===- Simt.cpp - register tiles over shared memory --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operands are widened to the accumulator's type (f32, f64) on their way into shared memory, where they lie
 // as A[k][m] and B[k][n]. A thread's tile is cut into groups of 4 x 4 that lie `m / groups` and `n / groups`

@@ -1,4 +1,5 @@
 //===- Simt.h - sums of products by multiply-adds --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_SIMT_H
 #define MPC_LOWERING_HEROTOGPU_SIMT_H
 #include "passes/Lowering/HeroToGpu/MainKernel.h"

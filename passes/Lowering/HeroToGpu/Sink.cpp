@@ -1,4 +1,5 @@
 //===- Sink.cpp - the epilogue, and partial sums -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/HeroToGpu/Sink.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Analysis/Space.h"

@@ -1,4 +1,5 @@
 //===- Sink.h - where a kernel's sums go ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_SINK_H
 #define MPC_LOWERING_HEROTOGPU_SINK_H
 #include "passes/Lowering/Elemental/ElementEmitter.h"

@@ -1,4 +1,5 @@
 //===- Wgmma.cpp - the warpgroups' mainloop -----------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The block's first warpgroup, the producer, brings tiles of A and B into a ring in shared memory (Ring.h); the
 // others, the consumers, multiply them. For each work item (Raster.h) and each tile t of k:

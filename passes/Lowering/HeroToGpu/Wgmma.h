@@ -1,4 +1,5 @@
 //===- Wgmma.h - sums of products by warpgroups -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_WGMMA_H
 #define MPC_LOWERING_HEROTOGPU_WGMMA_H
 #include "passes/Lowering/HeroToGpu/MainKernel.h"

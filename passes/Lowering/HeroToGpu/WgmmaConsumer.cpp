@@ -1,4 +1,5 @@
 //===- WgmmaConsumer.cpp - the warpgroups that multiply what the ring brings ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/HeroToGpu/Drain.h"

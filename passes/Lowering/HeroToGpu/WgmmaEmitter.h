@@ -1,4 +1,5 @@
 //===- WgmmaEmitter.h - the parts of the warpgroups' mainloop ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_WGMMAEMITTER_H
 #define MPC_LOWERING_HEROTOGPU_WGMMAEMITTER_H
 #include "dialects/Kernel/Target/Blocks.h"

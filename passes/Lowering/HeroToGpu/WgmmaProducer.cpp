@@ -1,4 +1,5 @@
 //===- WgmmaProducer.cpp - the warpgroup that fills the ring --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/HeroToGpu/BoxTile.h"
 #include "passes/Lowering/HeroToGpu/RingTile.h"
 #include "passes/Lowering/HeroToGpu/WgmmaEmitter.h"

@@ -1,4 +1,5 @@
 //===- Batch.cpp - a batch of dispatches becomes one kernel ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Before: kernel.dispatch batch "b" (...) { kernel.dispatch pointwise "x" ...; kernel.dispatch row "y" ...;
 // kernel.yield ... }

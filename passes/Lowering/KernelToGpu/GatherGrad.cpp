@@ -1,4 +1,5 @@
 //===- GatherGrad.cpp - scatter-add on a GPU --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   dx[a, v, c] = sum of dy[a, i, c] over the i with indices[i] = v, in the order of i
 //

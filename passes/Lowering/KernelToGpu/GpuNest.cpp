@@ -1,4 +1,5 @@
 //===- GpuNest.cpp - which thread computes which points: pointwise, tiles -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A piece is n neighbours along the innermost loop, as many as one access of 16 bytes moves.
 //

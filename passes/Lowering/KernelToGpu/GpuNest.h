@@ -1,4 +1,5 @@
 //===- GpuNest.h - which thread computes which element ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_KERNELTOGPU_GPUNEST_H
 #define MPC_LOWERING_KERNELTOGPU_GPUNEST_H
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"

@@ -1,4 +1,5 @@
 //===- GpuNestEmitter.h - the parts of thread mappings ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_KERNELTOGPU_GPUNESTEMITTER_H
 #define MPC_LOWERING_KERNELTOGPU_GPUNESTEMITTER_H
 #include "passes/Lowering/KernelToGpu/GpuNest.h"

@@ -1,4 +1,5 @@
 //===- GpuReductions.cpp - which thread computes which points: rows, columns ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A piece is n neighbours along the innermost loop, as in GpuNest.cpp.
 //

@@ -1,4 +1,5 @@
 //===- KernelToGpu.cpp - a loop dispatch becomes a GPU kernel ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Kernel/Analysis/Countable.h"

@@ -1,4 +1,5 @@
 //===- KernelToGpu.h - one loop dispatch becomes one GPU kernel ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_KERNELTOGPU_KERNELTOGPU_H
 #define MPC_LOWERING_KERNELTOGPU_KERNELTOGPU_H
 #include "dialects/Kernel/IR/Kernel.h"

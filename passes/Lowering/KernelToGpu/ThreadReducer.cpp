@@ -1,4 +1,5 @@
 //===- ThreadReducer.cpp - reductions across the threads of a block -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/KernelToGpu/ThreadReducer.h"
 #include "dialects/Kernel/Analysis/BlockMemory.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"

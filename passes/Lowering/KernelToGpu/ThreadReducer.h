@@ -1,4 +1,5 @@
 //===- ThreadReducer.h - reductions across the threads of a block ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_KERNELTOGPU_THREADREDUCER_H
 #define MPC_LOWERING_KERNELTOGPU_THREADREDUCER_H
 #include "dialects/Kernel/Target/Blocks.h"

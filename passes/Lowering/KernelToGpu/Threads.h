@@ -1,4 +1,5 @@
 //===- Threads.h - the numbers of threads, and what they share ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_KERNELTOGPU_THREADS_H
 #define MPC_LOWERING_KERNELTOGPU_THREADS_H
 #include "dialects/Graph/IR/Storage.h"

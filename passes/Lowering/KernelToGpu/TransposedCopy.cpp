@@ -1,4 +1,5 @@
 //===- TransposedCopy.cpp - values and their transpose in one launch ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   y[..., r, c] = f(x, ...)      stored as they are
 //   t[..., c, r] = y[..., r, c]   stored transposed

@@ -1,4 +1,5 @@
 //===- KernelToHost.cpp - a dispatch becomes a function over a slice of its grid ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/KernelToHost/KernelToHost.h"
 #include "dialects/Kernel/Analysis/Space.h"
 #include "passes/Lowering/KernelToHost/Nest.h"

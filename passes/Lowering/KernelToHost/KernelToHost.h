@@ -1,4 +1,5 @@
 //===- KernelToHost.h - one loop dispatch becomes one host kernel ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_KERNELTOHOST_KERNELTOHOST_H
 #define MPC_LOWERING_KERNELTOHOST_KERNELTOHOST_H
 #include "dialects/Kernel/IR/Kernel.h"

@@ -1,4 +1,5 @@
 //===- Nest.cpp - loop nests of pointwise, reduction and row kernels -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   Rows, [rows, cols] -> softmax:            Columns, [M, C] -> [C]:
 //     for row in grid                           for block in grid            (32..64 columns)

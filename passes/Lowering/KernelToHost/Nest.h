@@ -1,4 +1,5 @@
 //===- Nest.h - the loop nests of host kernels ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_KERNELTOHOST_NEST_H
 #define MPC_LOWERING_KERNELTOHOST_NEST_H
 #include "passes/Lowering/LoopPlan/Plan.h"

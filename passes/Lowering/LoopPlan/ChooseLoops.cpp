@@ -1,4 +1,5 @@
 //===- ChooseLoops.cpp - the order of a dispatch's loops ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The strides of what a kernel reads and writes decide which dimensions one loop walks, whether rows or columns are
 // innermost, and where there are transposes. The result is the same for every target; HostLoops.cpp and GpuLoops.cpp

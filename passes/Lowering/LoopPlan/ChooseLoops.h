@@ -1,4 +1,5 @@
 //===- ChooseLoops.h - the steps of choosing loops --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_LOOPPLAN_CHOOSELOOPS_H
 #define MPC_LOWERING_LOOPPLAN_CHOOSELOOPS_H
 #include "passes/Lowering/LoopPlan/Plan.h"

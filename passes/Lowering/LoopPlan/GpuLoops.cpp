@@ -1,4 +1,5 @@
 //===- GpuLoops.cpp - divides loops among the threads of a GPU ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Analysis/BlockMemory.h"
 #include "dialects/Kernel/Target/Blocks.h"

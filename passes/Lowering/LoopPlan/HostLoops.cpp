@@ -1,4 +1,5 @@
 //===- HostLoops.cpp - divides loops among the threads of the host -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/LoopPlan/ChooseLoops.h"
 

@@ -1,4 +1,5 @@
 //===- NestSpace.cpp - indices, stages and stores at a point of the space ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/LoopPlan/NestSpace.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"

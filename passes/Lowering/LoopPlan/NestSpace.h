@@ -1,4 +1,5 @@
 //===- NestSpace.h - emission over the iteration space of a plan -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the loop nests of all targets share. A target's emitter derives from it and decides which thread or
 // loop walks each variable, and in which order.

@@ -1,4 +1,5 @@
 //===- Passes.td - loops of dispatches -------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOOPPLAN_PASSES
 #define MPC_LOOPPLAN_PASSES
 include "mlir/Pass/PassBase.td"

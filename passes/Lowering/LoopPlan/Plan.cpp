@@ -1,4 +1,5 @@
 //===- Plan.cpp - what a dispatch computes, and the loops that it has ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/LoopPlan/Plan.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Analysis/LoopRules.h"

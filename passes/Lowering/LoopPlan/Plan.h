@@ -1,4 +1,5 @@
 //===- Plan.h - the iteration space of a dispatch and how to walk it -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_LOOPPLAN_PLAN_H
 #define MPC_LOWERING_LOOPPLAN_PLAN_H
 #include "dialects/Kernel/Analysis/Dims.h"

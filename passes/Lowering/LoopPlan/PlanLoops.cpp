@@ -1,4 +1,5 @@
 //===- PlanLoops.cpp - mpc-plan-loops -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/Analysis/LoopsBehind.h"
 #include "passes/Lowering/Elemental/ElementEmitter.h"
 #include "passes/Lowering/LoopPlan/Passes.h"

@@ -1,4 +1,5 @@
 //===- Scatter.cpp - graph.gather_grad on hosts -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // GPUs have a kernel of their own (KernelToGpu/GatherGrad.cpp). On hosts:
 //

@@ -1,4 +1,5 @@
 //===- AllMath.cpp - math for targets without a libm ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/MathApprox/DoubleMath.h"
 #include "passes/Lowering/MathApprox/MathApprox.h"
 #include "passes/Lowering/Scalar/ScalarBuilder.h"

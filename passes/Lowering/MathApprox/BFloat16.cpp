@@ -1,4 +1,5 @@
 //===- BFloat16.cpp - rounding to bf16 as integer arithmetic ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Kernel/IR/Kernel.h"
 #include "passes/Lowering/MathApprox/FloatMath.h"
 #include "passes/Lowering/MathApprox/MathApprox.h"

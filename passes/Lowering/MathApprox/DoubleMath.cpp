@@ -1,4 +1,5 @@
 //===- DoubleMath.cpp - f64 math functions as arithmetic ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // These functions are for targets without a libm: every f64 function, and the rarer f32 functions through f64
 // (with one rounding more than the exact value has). Range reductions are the classical ones (Muller,

@@ -1,4 +1,5 @@
 //===- DoubleMath.h - f64 math functions as arithmetic -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_MATHAPPROX_DOUBLEMATH_H
 #define MPC_LOWERING_MATHAPPROX_DOUBLEMATH_H
 #include "mlir/IR/Operation.h"

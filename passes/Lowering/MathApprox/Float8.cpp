@@ -1,4 +1,5 @@
 //===- Float8.cpp - conversions of 8-bit floats as integer arithmetic -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Formats: "FP8 Formats for Deep Learning", arXiv 2209.05433, table 1. f8E4M3FN is 1-4-3 with bias 7; the largest
 // number is 448, there is no infinity, and NaN is all ones. f8E5M2 is 1-5-2 with bias 15; the largest number is 57344,

@@ -1,4 +1,5 @@
 //===- FloatMath.h - approximations of functions of one float type ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_MATHAPPROX_FLOATMATH_H
 #define MPC_LOWERING_MATHAPPROX_FLOATMATH_H
 #include "passes/Lowering/Scalar/ScalarBuilder.h"

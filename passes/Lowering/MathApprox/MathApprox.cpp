@@ -1,4 +1,5 @@
 //===- MathApprox.cpp - f32 math functions as arithmetic ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The range reductions are the classical ones (Cody and Waite, "Software Manual for the Elementary
 // Functions", 1980; Muller, "Elementary Functions", 3rd ed. 2016, ch. 9 and 11); the polynomials are minimax

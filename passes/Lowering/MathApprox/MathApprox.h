@@ -1,4 +1,5 @@
 //===- MathApprox.h - f32 math functions as arithmetic ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_MATHAPPROX_MATHAPPROX_H
 #define MPC_LOWERING_MATHAPPROX_MATHAPPROX_H
 #include "mlir/IR/Operation.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Scalar/ScalarBuilder.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 

@@ -1,4 +1,5 @@
 //===- ScalarBuilder.h - arithmetic on scalars that reads like the formula ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The models of elements, the approximations of math functions, and the positions and addresses of GPU kernels are
 // written with it. An operation takes floats or integers and is the op for their type.

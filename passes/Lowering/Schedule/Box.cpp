@@ -1,4 +1,5 @@
 //===- Box.cpp - tensor maps of operands ------------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Schedule/Box.h"
 #include "dialects/Graph/IR/Shapes.h"
 

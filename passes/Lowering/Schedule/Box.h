@@ -1,4 +1,5 @@
 //===- Box.h - an operand's tiles as boxes of a tensor ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tensor memory accelerator (TMA) fetches a box of a tensor on behalf of one thread, and writes zeros for the
 // elements that lie outside of the tensor. Tiles of two kinds of operands are boxes:

@@ -1,4 +1,5 @@
 //===- Feed.cpp - how tiles of operands come into shared memory -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Schedule/Feed.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "passes/Lowering/Schedule/Box.h"

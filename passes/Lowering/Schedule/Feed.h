@@ -1,4 +1,5 @@
 //===- Feed.h - how tiles of operands come into shared memory ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The choice of tiles asks what the code of each mainloop can load, and emission loads by the same answers.
 //

@@ -1,4 +1,5 @@
 //===- Mainloop.cpp - the table of mainloops ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Schedule/Mainloop.h"
 #include "dialects/Kernel/Target/Blocks.h"
 

@@ -1,4 +1,5 @@
 //===- Mainloop.h - what a schedule has to know of a mainloop ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A mainloop is a way in which the threads of a block multiply and add: there is one row of facts for each
 // kernel::Mainloop. Whoever chooses or prices a schedule asks the row and never compares mainloops; what emits

@@ -1,4 +1,5 @@
 //===- MmaFacts.cpp - tiles of the tensor cores ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Schedule/Feed.h"
 #include "passes/Lowering/Schedule/Mainloop.h"
 #include "passes/Lowering/Schedule/SharedBytes.h"

@@ -1,4 +1,5 @@
 //===- Model.cpp - the expected time of a schedule ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Schedule/Model.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "llvm/Support/MathExtras.h"

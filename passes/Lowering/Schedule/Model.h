@@ -1,4 +1,5 @@
 //===- Model.h - the expected time of a schedule ------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What works at the same time takes as long as the slowest of it; the rest is added:
 //

@@ -1,4 +1,5 @@
 //===- Passes.h - schedules of contractions ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_SCHEDULE_PASSES_H
 #define MPC_LOWERING_SCHEDULE_PASSES_H
 #include "dialects/Kernel/IR/Kernel.h"

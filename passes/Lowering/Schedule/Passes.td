@@ -1,4 +1,5 @@
 //===- Passes.td - schedules of contractions -------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_SCHEDULE_PASSES
 #define MPC_SCHEDULE_PASSES
 include "mlir/Pass/PassBase.td"

@@ -1,4 +1,5 @@
 //===- Problem.cpp - heroes as implicit matrix products ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Schedule/Problem.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"

@@ -1,4 +1,5 @@
 //===- Problem.h - a hero as an implicit matrix product ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The hero of a dispatch is its matrix product or convolution. All heroes are matrix products C(z, m, n) = sum over
 // k of A(z, m, k) B(z, k, n), whose axes have digits (dialects/Interfaces/Contraction.h). A problem adds what

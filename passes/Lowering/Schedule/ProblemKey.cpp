@@ -1,4 +1,5 @@
 //===- ProblemKey.cpp - what tells the problems of heroes apart, as text -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Schedule/ProblemKey.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "passes/Lowering/Schedule/Feed.h"

@@ -1,4 +1,5 @@
 //===- ProblemKey.h - what tells the problems of heroes apart, as text ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // --kernel-report prints problems in this form, which tuning files hold, too:
 //

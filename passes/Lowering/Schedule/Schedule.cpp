@@ -1,4 +1,5 @@
 //===- Schedule.cpp - which tile, how many splits ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Schedule/Schedule.h"
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/Schedule/Model.h"

@@ -1,4 +1,5 @@
 //===- Schedule.h - which tile, how many splits ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_SCHEDULE_SCHEDULE_H
 #define MPC_LOWERING_SCHEDULE_SCHEDULE_H
 #include "passes/Lowering/Schedule/Mainloop.h"

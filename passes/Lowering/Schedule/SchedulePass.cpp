@@ -1,4 +1,5 @@
 //===- SchedulePass.cpp - mpc-schedule ----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Graph.h"
 #include "passes/Lowering/Schedule/Passes.h"
 #include "passes/Lowering/Schedule/TuningFile.h"

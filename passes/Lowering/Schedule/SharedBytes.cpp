@@ -1,4 +1,5 @@
 //===- SharedBytes.cpp - the shared memory of a block ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Schedule/SharedBytes.h"
 
 using namespace mpc;

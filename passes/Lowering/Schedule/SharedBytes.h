@@ -1,4 +1,5 @@
 //===- SharedBytes.h - the shared memory of a block ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The choice of tiles asks whether these numbers fit, and emission lays out shared memory by the same numbers. All are
 // bytes unless they say otherwise.

@@ -1,4 +1,5 @@
 //===- SimtFacts.cpp - tiles of multiply-adds ---------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Schedule/Mainloop.h"
 #include "passes/Lowering/Schedule/SharedBytes.h"
 #include "llvm/ADT/SmallVectorExtras.h"

@@ -1,4 +1,5 @@
 //===- Tile.h - how a block computes its tile of C ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_SCHEDULE_TILE_H
 #define MPC_LOWERING_SCHEDULE_TILE_H
 #include "dialects/Kernel/IR/Contraction.h"

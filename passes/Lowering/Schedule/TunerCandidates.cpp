@@ -1,4 +1,5 @@
 //===- TunerCandidates.cpp - mpc-tuner-candidates ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/Schedule/Model.h"
 #include "passes/Lowering/Schedule/Passes.h"

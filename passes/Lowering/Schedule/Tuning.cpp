@@ -1,4 +1,5 @@
 //===- Tuning.cpp - schedules by measurement ----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Schedule/Tuning.h"
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/Schedule/ProblemKey.h"

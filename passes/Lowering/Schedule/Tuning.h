@@ -1,4 +1,5 @@
 //===- Tuning.h - schedules by measurement ------------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_SCHEDULE_TUNING_H
 #define MPC_LOWERING_SCHEDULE_TUNING_H
 #include "passes/Lowering/Schedule/Model.h"

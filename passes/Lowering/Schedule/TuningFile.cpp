@@ -1,4 +1,5 @@
 //===- TuningFile.cpp - measurements of schedules as a file ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Schedule/TuningFile.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/InputFile.h"

@@ -1,4 +1,5 @@
 //===- TuningFile.h - measurements of schedules as a file ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_SCHEDULE_TUNINGFILE_H
 #define MPC_LOWERING_SCHEDULE_TUNINGFILE_H
 #include "passes/Lowering/Schedule/Tuning.h"

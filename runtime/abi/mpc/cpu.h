@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The CPUs that host code is compiled for. */
 #ifndef MPC_CPU_H
 #define MPC_CPU_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The calling convention between emulated GPU kernels and the emulator.
  *
  * An emulated kernel is the code of one GPU thread, compiled for the CPU. The emulator calls it once per thread, each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The calling convention between compiled kernels and the runtime.
  *
  * A host kernel is a pure function over a slice of a one-dimensional grid. It never allocates, never

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The interface of a library provider, which executes matrix products and convolutions on the host.
  *
  * Two providers implement it: the generic loops built into the runtime, and the oneDNN plugin

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Training inside another program: the functions that `mpc compile --emit=lib` gives C and C++ callers.
  *
  * The library holds the model and the runtime. A session is one running copy of the model: its parameters, the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // An array read from a data file. It keeps the file's element type and often still lies in the file's pages.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The stream of batches: it is shuffled per epoch, and its own threads prepare one batch ahead.
 #pragma once
 

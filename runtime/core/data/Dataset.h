@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Binds data files to the inputs of a program, checks them once and converts them batch by batch.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Converts the samples of a batch into the order in which an input is stored, with several threads.
 #include "runtime/core/data/Dataset.h"
 #include "runtime/core/data/Finite.h"

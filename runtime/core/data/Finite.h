@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A quick check of floats that a step is to read.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/core/data/Idx.h"
 
 #include "runtime/core/data/Inflate.h"

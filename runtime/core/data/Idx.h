@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The IDX format of MNIST: big-endian header (two zero bytes, element type, rank, dimensions), then the elements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Unpacks deflated data piece by piece, so that a reader can check the first bytes before the rest takes memory.
 #pragma once
 

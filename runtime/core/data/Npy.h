@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NumPy's .npy format, versions 1 to 3 (numpy.lib.format): one array behind a header that is a Python literal.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Record layouts: PKWARE APPNOTE.TXT 6.3.10, sections 4.3 (records) and 4.5.3 (zip64 extra field).
 
 #include "runtime/core/data/Npz.h"

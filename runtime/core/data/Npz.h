@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NumPy's .npz format: a zip archive of .npy members, stored or deflated, with zip64 where sizes need it.
 #pragma once
 

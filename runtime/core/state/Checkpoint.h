@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The state of a training on disk: every variable in logical order under its name, plus the position of the training.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The network's tensors in a safetensors file, and the values of the ONNX model that each of them holds.
 #pragma once
 

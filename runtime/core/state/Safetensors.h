@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The safetensors format: u64 header length, JSON header (name -> dtype, shape, data_offsets), data.
 #pragma once
 

@@ -1,4 +1,5 @@
 //===- BlockedProduct.h - Cache-blocked products over any operand -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Computes out[g][m,n] = A[g][m,k] @ B[g][k,n] for every product g, in blocks that fit the caches. The source
 // decides where the operands come from and where a result goes: a matrix, the windows of an image, or a panel

@@ -1,4 +1,5 @@
 //===- Convert.h - 16-bit floats without hardware support -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Exact conversions between f32 and the two 16-bit formats. They round to nearest even,
 // keep subnormals, turn overflow into infinity, and keep NaN (made quiet). Everything is

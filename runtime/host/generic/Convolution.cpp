@@ -1,4 +1,5 @@
 //===- Convolution.cpp - Forward convolutions and input gradients ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Both are products over windows (Window.h): the rows are result positions, the depth is taps × source channels,
 // and the columns are result channels. Weights are first widened and packed into panels, at most about 4 MB of

@@ -1,4 +1,5 @@
 //===- GenericLibrary.cpp - The built-in library provider -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Validates descriptions and wraps the primitives in the C interface. No exception crosses it.
 //

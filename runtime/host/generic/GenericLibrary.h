@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*===- GenericLibrary.h - The built-in library provider ----------*- C -*-===*\
  *
  * Matrix products and convolutions in portable C++, for every description of mpc/library.h. The runtime uses it

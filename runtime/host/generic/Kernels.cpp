@@ -1,4 +1,5 @@
 //===- Kernels.cpp - Choice of the instruction set ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Kernels.h"
 
 #include "mpc/cpu.h"

@@ -1,4 +1,5 @@
 //===- Kernels.h - Vector code of the generic library -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The inner loops of the generic library provider, compiled once per instruction set
 // (`Kernels.inc`) and chosen once per process (`Kernels.cpp`). Everything above this

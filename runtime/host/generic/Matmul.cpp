@@ -1,4 +1,5 @@
 //===- Matmul.cpp - Matrix products of the generic library ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Computes out[batch,m,n] = epilogue(a @ b). Blocks of both operands are widened to T as they are packed; f32 operands
 // that already have a usable order are read in place.

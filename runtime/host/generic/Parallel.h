@@ -1,4 +1,5 @@
 //===- Parallel.h - Tasks on the process's threads --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The generic library owns no threads. It splits its work into tasks whose results do not depend on the thread that
 // runs them, and hands as many slots as it may use threads to the registered parallel_for; each slot takes tasks

@@ -1,4 +1,5 @@
 //===- PlanarConvolution.cpp - Convolutions with few result channels ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // With six result channels, a register tile whose vectors run over channels wastes most of each vector. Here the
 // vectors run over positions instead: the source rows that a task needs are widened into planes, one per

@@ -1,4 +1,5 @@
 //===- Primitive.h - The base of library primitives --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Defines the base of the generic provider's primitives, their scratch layout, and the factories per operation.
 //

@@ -1,4 +1,5 @@
 //===- SmallWeightGrad.cpp - Weight gradients with one input channel ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // With one channel per group (a first layer on grey images, a depthwise convolution) a kernel line is only a
 // few elements long, and a register tile over it would wait for its own sums. Here all taps are the columns

@@ -1,4 +1,5 @@
 //===- Validate.cpp - Checks of a library description ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Validate.h"
 
 namespace mpc::generic {

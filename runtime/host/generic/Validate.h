@@ -1,4 +1,5 @@
 //===- Validate.h - Checks of a library description -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_RUNTIME_HOST_GENERIC_VALIDATE_H
 #define MPC_RUNTIME_HOST_GENERIC_VALIDATE_H
 

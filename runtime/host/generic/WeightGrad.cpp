@@ -1,4 +1,5 @@
 //===- WeightGrad.cpp - Weight gradients of convolutions ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Computes dw[o, c, tap] = sum over result positions p of x[p * stride + tap * dilation - pad, c] *
 // dy[p, o], per group.

@@ -1,4 +1,5 @@
 //===- Window.cpp - The geometry of a convolution, for gathering ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Window.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 //===- Window.h - The geometry of a convolution, for gathering --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Forward convolutions and the phases of an input gradient read their source in the same way. Along each
 // dimension, result position j (of `count`) and tap t read the source at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The strides with which dispatches read and write, as they follow from what each op says about its operands.
 #include "dialects/Kernel/Analysis/Accesses.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // These tests count what dispatches read, and what their launches move and multiply.
 #include "dialects/Kernel/Analysis/LaunchCosts.h"
 #include "dialects/Graph/IR/Graph.h"

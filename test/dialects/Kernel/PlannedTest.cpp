@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Whoever reads the places of a module asks once whether it has them all (kernel::verifyPlanned).
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Kernel/IR/Kernel.h"

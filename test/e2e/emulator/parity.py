@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares training on emulated GPUs with PyTorch's losses, gradients and curves, within the bounds of gradref.py.
 
 usage: parity.py SHARED_DIR WORK_DIR PRECISION OPT_LEVEL NET...

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks the state of a training that runs on the host and on an emulated GPU: skipped steps and checkpoints.
 
 usage: state.py WORK_DIR

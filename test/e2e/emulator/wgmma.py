@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares training whose products all use wgmma with PyTorch's losses, gradients and curves, within the bounds of gradref.py.
 
 usage: wgmma.py SHARED_DIR WORK_DIR PRECISION OPT_LEVEL NET...

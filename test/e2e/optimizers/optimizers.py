@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the optimizers of compiled programs with independent numpy models, in one test per name.
 
 usage: optimizers.py WORK_DIR TEST... [--shared DIR]

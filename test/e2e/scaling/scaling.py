@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tests the loss scaling of compiled programs, with one test per name.
 
 usage: scaling.py WORK_DIR TEST...

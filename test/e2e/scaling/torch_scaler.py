@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Records what torch.amp.GradScaler does for a list of overflow patterns and writes torch_scaler.json beside this file.
 
 usage: torch_scaler.py    (with PyTorch >= 2.3)

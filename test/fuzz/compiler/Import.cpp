@@ -1,4 +1,5 @@
 //===- Import.cpp - fuzz target: an ONNX file becomes a module that verifies, or problems with hints -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Importer.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"

@@ -1,4 +1,5 @@
 //===- Mlir.cpp - fuzz target: what the parser takes of our dialects, it prints and takes again ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Kernel/IR/Kernel.h"
 #include "dialects/Train/IR/Train.h"

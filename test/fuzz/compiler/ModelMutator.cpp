@@ -1,4 +1,5 @@
 //===- ModelMutator.cpp - changes an ONNX model where its meaning is: nodes, edges, attributes, shapes ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // protobuf's parser refuses most mutations of the bytes. Three in four mutations are therefore made on
 // the parsed model.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // This target reads IDX files, plain and in gzip. Half of the mutations of a gzip file change what is packed in it.
 #include "runtime/core/data/Idx.h"
 #include "test/fuzz/runtime/Input.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The linker sends the readers' calls of mmap, munmap and crc32_z to the __wrap_ functions below (CMakeLists.txt).
 #include "test/fuzz/runtime/Input.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // This target resumes the JSONL log of a training after step 5: later lines are removed, all others stay, and doing it
 // twice changes nothing. (A file that is not a log may begin with a line of one afterwards; it is refused then.)
 #include "runtime/core/Log.h"

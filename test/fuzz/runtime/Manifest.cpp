@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // This target parses and checks a manifest. A valid one makes a session whose entries run, with kernels that
 // do nothing.
 #include "LogisticProgram.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // This target parses and inspects a .npy file, writes it again and parses the result.
 #include "runtime/core/data/Npy.h"
 #include "test/fuzz/runtime/Input.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // This target reads the directory of a .npz file and each member, and then uses the archive as the data of a program:
 // it binds, checks and converts its inputs.
 #include "runtime/core/data/Npz.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // This target opens a compiled program's file: its sections, its manifest, and what `info` says of it. Its kernels
 // are never loaded.
 #include "runtime/core/Info.h"

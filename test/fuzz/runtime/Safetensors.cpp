@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // This target reads and verifies a safetensors file and loads it into a session, which keeps its state when
 // the file is refused.
 #include "runtime/core/state/Safetensors.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Seeded chains of graph ops, as modules that mpc-opt and mpc-interpret read: convolutions, products, transposes, reshapes, norms with their gradients, pools,
 softmax, concatenations and elementwise ops.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Changes the layouts of seeded chains (chains.py): the pass ends within its budget of rewrites, and the evaluator computes the same before and after.
 
 `make test` runs 200 chains, `chains_test.py --build build --chains 2000` more. The evaluator computes in float64 without rounding, so that results differ by the

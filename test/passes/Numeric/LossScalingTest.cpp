@@ -1,4 +1,5 @@
 //===- LossScalingTest.cpp - the scaler against torch's rules -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/passes/Numeric/PassRun.h"
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 //===- MixedPrecisionTest.cpp - what masters and loss scaling are for --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/passes/Numeric/PassRun.h"
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 //===- OptimizersTest.cpp - ten steps against the formulas in double ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/passes/Numeric/PassRun.h"
 #include <cmath>
 #include <functional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/passes/Numeric/PassRun.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Kernel/IR/Kernel.h"

@@ -1,4 +1,5 @@
 //===- PassRun.h - a training program through passes and the evaluator -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TEST_PASSES_NUMERIC_PASSRUN_H
 #define MPC_TEST_PASSES_NUMERIC_PASSRUN_H
 #include "compiler/Evaluator/Evaluator.h"

@@ -1,4 +1,5 @@
 //===- SampleLossTest.cpp - sums of sample losses against the loss of the batch -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/passes/Numeric/PassRun.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include <cmath>

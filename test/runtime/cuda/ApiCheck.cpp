@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Checks that our declarations of the driver's interface agree with those of NVIDIA's cuda.h.
 #include "runtime/cuda/Api.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The driver's library is looked for with the system's loader, then in folders of which no other user owns a part.
 
 #include "runtime/cuda/DriverLibrary.h"

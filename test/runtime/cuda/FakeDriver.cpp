@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // This is libcuda.so.1 for machines without a GPU. It has the functions of the driver that the runtime uses,
 // implemented on FakeGpu; kernels run on the emulator. README.md explains the environment variables MPC_FAKE_CUDA_*.
 

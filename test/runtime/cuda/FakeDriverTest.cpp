@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The fake driver finds what it is made to find: each misuse ends the process and is named, and the same
 // calls without the misuse succeed.
 

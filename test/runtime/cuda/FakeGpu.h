@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A GPU on the CPU: memory with guards, streams that work as late as they may, and the order that events make
 // between them.
 #pragma once

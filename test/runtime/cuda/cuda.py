@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a compiled program with --device=cuda on the fake driver and checks what it computes, that it does not wait, and what it says.
 
 usage: cuda.py BUILD_DIR WORK_DIR

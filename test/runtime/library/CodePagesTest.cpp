@@ -1,4 +1,5 @@
 //===- CodePagesTest.cpp - What generated code occupies -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Providers.h"
 #include "RandomShapes.h"
 

@@ -1,4 +1,5 @@
 //===- LibraryTest.cpp - Providers against the reference ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The tests cover every provider, operation and type on seeded random shapes, repeated executions and
 // different threads, and memory that a primitive must not touch.

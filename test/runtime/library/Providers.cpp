@@ -1,4 +1,5 @@
 //===- Providers.cpp - The library providers under test -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Providers.h"
 #include "GenericLibrary.h"
 

@@ -1,4 +1,5 @@
 //===- Providers.h - The library providers under test -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TEST_RUNTIME_LIBRARY_PROVIDERS_H
 #define MPC_TEST_RUNTIME_LIBRARY_PROVIDERS_H
 

@@ -1,4 +1,5 @@
 //===- RandomShapes.cpp - Seeded random descriptions ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "RandomShapes.h"
 
 #include <random>

@@ -1,4 +1,5 @@
 //===- RandomShapes.h - Seeded random descriptions --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TEST_RUNTIME_LIBRARY_RANDOMSHAPES_H
 #define MPC_TEST_RUNTIME_LIBRARY_RANDOMSHAPES_H
 

@@ -1,4 +1,5 @@
 //===- Reference.cpp - Naive library operations in double -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Reference.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
 //===- Reference.h - Naive library operations in double ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // This is the oracle of the library tests. It describes operations with the sizes of their buffers, has
 // number formats that are written independently of the library, and computes every operation as nested loops

@@ -1,4 +1,5 @@
 //===- SpecialValuesTest.cpp - Infinities, NaN, subnormals, refusals ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Convert.h"
 #include "Providers.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Wrong options, outputs and checkpoints that mpc itself must refuse."""
 import os
 import shutil

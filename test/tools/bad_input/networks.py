@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Models that cannot be compiled, each for one reason. All have input x and output y unless they say otherwise."""
 import os
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Wrong options, data and checkpoints that a compiled program must refuse (mlp.program: x float32 [8,4], label int64 [8], 3 classes, SGD with momentum)."""
 import gzip
 import io

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Makes the n-th call of a kind fail: load it by LD_PRELOAD with MPC_FAULT="KIND:N", where KIND is malloc, mmap, write,
  * fsync or rename.
  *

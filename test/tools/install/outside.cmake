@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A project outside of mpc that trains a network in a C program.
 cmake_minimum_required(VERSION 3.22)
 project(outside LANGUAGES C)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Takes one step of the regressor on zeros, and prints its loss. */
 #include "regressor.h"
 #include <stdio.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Captures a module with torch's exporter: modes, free dimensions and outputs before, and the exporter's errors and silent decisions after."""
 import contextlib
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a forward pass as a function of its inputs: without dropout, and in float64 where that is wanted.
 
 Two programs can only agree on a step in which nothing is drawn. Dropouts of all kinds return their input, also inside attention and between the layers of an RNN, and a

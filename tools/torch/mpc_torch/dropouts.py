@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Puts the dropouts of forward into the file, and says which are there.
 
 The exporter writes the dropout of scaled_dot_product_attention without training_mode, in the form of a dropout that is switched off:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The error that every part of the tool raises, and the place in the user's code that an error or a note is about."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the exported graph in float64 and keeps three numbers of each value, by the names that the file has.
 
 `mpc verify` compares them with its own values along the graph, to name the first that differs.

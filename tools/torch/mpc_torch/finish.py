@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Completes an exported model for training: batch norms, marks of frozen parameters, and the check that the file says what the module does."""
 import onnx
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Computes in torch the loss that `mpc compile --loss` attaches to a network (docs/losses.md).
 
 A loss is written as FORM:PREDICTION:TARGET[,OPTION=VALUE]..., or output:NAME. The defaults are those of torch's losses. Half predictions are taken in float32, as mpc does.

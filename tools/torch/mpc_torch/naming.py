@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Gives the values of an exported model their names while they are objects, before they are written by name.
 
 torch names values by the calls that make them (`add`, `t`, `linear_1`) and parameters and buffers by the module's attributes. Both end up in one space of names: a parameter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Stores what PyTorch computes for one step on the example inputs, for `mpc verify MODEL --reference FILE`.
 
 The numbers come from the module itself, run eagerly on copies, and not from what was exported. Only the fingerprints of inner values come from the exported graph, because

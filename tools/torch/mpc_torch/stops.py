@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes `torch.no_grad()` visible in an exported file.
 
 The exporter writes `.detach()` as an Identity whose metadata names `aten.detach`, which mpc reads as a gradient stop. Of the other ways to stop a gradient it leaves no

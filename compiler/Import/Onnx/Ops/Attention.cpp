@@ -1,4 +1,5 @@
 //===- Attention.cpp - attention, rotary embeddings and caches --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The ops are compositions, so their gradients and precision are those of their parts.
 //

@@ -1,4 +1,5 @@
 //===- Constants.cpp - constants and shapes ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Fold.h"
 #include "compiler/Import/Onnx/Import.h"
 #include <cmath>

@@ -1,4 +1,5 @@
 //===- Index.cpp - gathering and scattering ------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Fold.h"
 #include "compiler/Import/Onnx/Import.h"
 

@@ -1,4 +1,5 @@
 //===- Logic.cpp - comparisons, logic, selection --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Import.h"
 
 using namespace mlir;

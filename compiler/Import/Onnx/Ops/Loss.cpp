@@ -1,4 +1,5 @@
 //===- Loss.cpp - losses and softmax -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Import.h"
 #include "compiler/Import/Onnx/Torch/Metadata.h"
 #include "dialects/Graph/IR/Losses.h"

@@ -1,4 +1,5 @@
 //===- NN.cpp - matrix products, convolutions, pooling ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Node.h"
 
 using namespace mlir;

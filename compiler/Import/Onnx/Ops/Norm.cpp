@@ -1,4 +1,5 @@
 //===- Norm.cpp - normalisation ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Import.h"
 #include "compiler/Import/Onnx/TrainingForm.h"
 

@@ -1,4 +1,5 @@
 //===- Random.cpp - random numbers and dropout -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Random numbers are a function of the program's seed, the training step and the node (graph.random); a
 // node's own seed is ignored. Dropout becomes graph.dropout, which evaluation leaves out, also where the

@@ -1,4 +1,5 @@
 //===- Reduce.cpp - reductions -------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Node.h"
 
 using namespace mlir;

@@ -1,4 +1,5 @@
 //===- Resize.cpp - interpolation -----------------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // ONNX's coordinate modes become one scale and one offset for each dimension: x_original = scale*i +
 // offset (graph.resize).

@@ -1,4 +1,5 @@
 //===- ResizeCoordinates.h - the coordinates that Resize reads, as exact fractions --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The quotients of ONNX's formulas are integers or ties for common sizes, and there an error of one unit in the last
 // place makes a nearest Resize read the neighbour. So they are computed with fractions, and only the finished

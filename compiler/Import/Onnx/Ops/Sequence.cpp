@@ -1,4 +1,5 @@
 //===- Sequence.cpp - sequences of tensors ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A sequence is a list that the import knows: the number of tensors and the position of each follow from
 // shapes and constants. The module contains nothing of it.

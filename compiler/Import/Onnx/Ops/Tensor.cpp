@@ -1,4 +1,5 @@
 //===- Tensor.cpp - shape and order of elements -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Fold.h"
 #include "compiler/Import/Onnx/Import.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 //===- Legacy.cpp - files of torch's older exporter, which has no metadata but names -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `torch.onnx.export(..., dynamo=False)` names nodes by the modules that they belong to
 // ("/layer1/layer1.0/fc/MatMul") and keeps the names of parameters. In EVAL mode it merges equal tensors, and

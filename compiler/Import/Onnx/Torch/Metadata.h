@@ -1,4 +1,5 @@
 //===- Metadata.h - reads what torch's exporter writes about a network ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `torch.onnx.export(..., dynamo=True)` records in the file's metadata what the network was before the
 // exporter rewrote it: the graph signature names every parameter and buffer of the module; each node records

@@ -1,4 +1,5 @@
 //===- Restoration.h - restores the tensors of one file -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Restore.cpp works with metadata, Legacy.cpp with names, for files of the older exporter, which has no metadata.
 //

@@ -1,4 +1,5 @@
 //===- Restore.h - undoes what torch's exporter did to a network ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `torch.onnx.export(..., dynamo=True)` optimises for inference by default: it merges equal tensors, drops
 // biases that are zero, transposes weights in advance and folds batch norms. What is trained would then

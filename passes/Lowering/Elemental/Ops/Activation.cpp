@@ -1,4 +1,5 @@
 //===- Activation.cpp - elements of activation functions ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Elemental/Ops/Models.h"
 
 using namespace mlir;

@@ -1,4 +1,5 @@
 //===- Binary.cpp - elements of elementwise functions of several operands -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Elemental/Ops/Models.h"
 #include <limits>
 

@@ -1,4 +1,5 @@
 //===- Cast.cpp - elements of conversions --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Elemental/Ops/Models.h"
 
 using namespace mlir;

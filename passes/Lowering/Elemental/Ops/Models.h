@@ -1,4 +1,5 @@
 //===- Models.h - how the families attach their elemental models --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A family file defines one overload for each of its ops,
 //   static Value emit(graph::XOp op, unsigned result, ArrayRef<Index> index, ElementEmitter &e);

@@ -1,4 +1,5 @@
 //===- Pool.cpp - elements of pooling and its gradients -----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Gradients are in gather form: an element of dx is a sum over the windows that cover it, so no two threads
 // write one address, and the order of the sum is fixed.

@@ -1,4 +1,5 @@
 //===- Random.cpp - random numbers and dropout --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Normal.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
 

@@ -1,4 +1,5 @@
 //===- Resize.cpp - elements of interpolation and its transpose -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A coordinate depends only on the index along one axis, so coordinates are tabulated at compile time, for
 // each axis, and become read-only arrays of the module. Axes that keep their size and scale need no tables.

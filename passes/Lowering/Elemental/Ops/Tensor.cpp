@@ -1,4 +1,5 @@
 //===- Tensor.cpp - elements of constants and data movement -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Data movement is arithmetic on indices, so most of these ops emit no code of their own.
 //

@@ -1,4 +1,5 @@
 //===- Unary.cpp - elements of elementwise functions of one operand -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Elemental/Ops/Models.h"
 
 using namespace mlir;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table of architectures, and how the runtime chooses among them.
 #include "dialects/Kernel/Target/GpuArch.h"
 #include "runtime/core/Manifest.h"
