@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks the include rules, the format and the phrases of all files, runs lit, CTest and the script tests (test/**/*_test.py), and adds up their counts.
+"""Checks the include rules, the format, the phrases and the licence line of all files, runs lit, CTest and the script tests (test/**/*_test.py), and adds up their counts.
 
 usage: tools/ci/run_tests.py --build build --source . [--quick]        `make test` and `make test-quick` run it
 
@@ -18,6 +18,7 @@ import xml.etree.ElementTree as xml
 
 import clang_format
 import include_rules
+import license_headers
 import phrases
 
 
@@ -132,7 +133,8 @@ def main():
     out = os.path.join(arguments.build, "test")
     total = {"passed": 0, "failed": 0, "skipped": 0}
 
-    for name, check in (("include rules", include_rules.violations), ("format", clang_format.unformatted), ("phrases", phrases.violations)):
+    for name, check in (("include rules", include_rules.violations), ("format", clang_format.unformatted), ("phrases", phrases.violations),
+                        ("licence", license_headers.violations)):
         violations = check(arguments.source)
         for violation in violations:
             print(f"FAIL: {name}: {violation}")
