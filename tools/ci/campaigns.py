@@ -34,6 +34,12 @@ def campaigns(options):
     def test(path, *arguments):
         return [SYSTEM_PYTHON, "-B", path, "--build", options.build, *arguments]
 
+    def emulated(script, precision, level):
+        """All reference networks on all emulated GPUs; they need the folder ../shared."""
+        path = os.pathsep.join([os.path.join(options.build, "bin"), os.environ["PATH"]])
+        return ["env", f"PATH={path}", f"MPC_LIBRARY_PATH={options.build}/bin", SYSTEM_PYTHON, "-B", f"test/e2e/emulator/{script}.py", os.path.join(SOURCE, "..", "shared"),
+                os.path.join(options.build, "campaigns", f"{script}-{precision}"), precision, level, "mlp_ce", "lenet_ce", "bncnn_ce", "resnet_basic_cifar_ce"]
+
     ran, verdict = r"nothing found|an input fails|cannot be built", r"^(PASS|FAIL|SKIP) "
     norms = [options.python, "benchmarks/accuracy/norms.py", "--mpc", os.path.join(options.build, "bin", "mpc")]
     return [
@@ -50,6 +56,8 @@ def campaigns(options):
         ("state", fuzz(600000, "safetensors", "log"), ran),
         ("norms", norms, r"^\d+ inputs"),
         ("norms-gpu", norms + ["--target", "emulator"], r"^\d+ inputs"),
+        *((f"{script}-{precision}", emulated(script, precision, level), r"^\d+ of \d+ trainings") for script, precision, level in
+          (("parity", "fp32", "O0"), ("parity", "fp16", "O2"), ("parity", "bf16", "O1"), ("wgmma", "fp16", "O2"), ("wgmma", "bf16", "O1"))),
         ("layouts", test("test/passes/Layout/chains_test.py", "--chains", count(2000)), verdict),
         ("ladder", test("test/tools/ladder_test.py", "--long"), verdict),
     ]
