@@ -7,13 +7,16 @@
 #include "runtime/host/Threads.h"
 #include "runtime/support/AtomicFile.h"
 #include "runtime/support/DType.h"
+#include "runtime/support/Nearest.h"
 #include "runtime/support/Outputs.h"
 #include "runtime/support/Random.h"
+#include "runtime/support/Terminal.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -22,6 +25,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <system_error>
@@ -372,4 +376,66 @@ TEST(Threads, SleepWhileTheyWait) {
 TEST(Threads, LeaveTheEnvironmentAsItWas) {
   Threads threads(2);
   EXPECT_TRUE(std::getenv("GOMP_SPINCOUNT") == nullptr || std::string(std::getenv("GOMP_SPINCOUNT")) != "1000");
+}
+
+TEST(Nearest, DistancesCountTheLettersThatDiffer) {
+  EXPECT_EQ(editDistance("", "abc"), 3u);
+  EXPECT_EQ(editDistance("abc", ""), 3u);
+  EXPECT_EQ(editDistance("kitten", "sitting"), 3u);
+  EXPECT_EQ(editDistance("epochs", "epcohs"), 1u); // two neighbours are swapped
+  EXPECT_EQ(editDistance("same", "same"), 0u);
+}
+
+TEST(Nearest, AMisspeltWordFindsItsName) {
+  const std::vector<std::string> names = {"epochs", "eval-every", "checkpoint-dir", "checkpoint-every", "lr"};
+  EXPECT_EQ(nearestOf("epoch", names), "epochs");
+  EXPECT_EQ(nearestOf("EPCOHS", names), "epochs");
+  EXPECT_EQ(nearestOf("eval_evry", names), "eval-every");
+  EXPECT_EQ(nearestOf("checkpoint", names), "checkpoint-dir"); // the first that begins so
+  EXPECT_EQ(nearestOf("ls", names), "lr");
+  for (const char *far : {"", "xyzzy", "momentum", "e"})
+    EXPECT_EQ(nearestOf(far, names), "") << far;
+  EXPECT_EQ(nearestOf(std::string(100000, 'x'), names), "");
+}
+
+TEST(Terminal, LinesBreakAtBlanksAndAreIndented) {
+  EXPECT_EQ(wrapped("one two three four", 10, 0), "one two\nthree four");
+  EXPECT_EQ(wrapped("one two three", 12, 4), "one two\n    three");
+  EXPECT_EQ(wrapped("averyveryverylongword b", 10, 2), "averyveryverylongword\n  b");
+  EXPECT_EQ(wrapped("", 10, 2), "");
+}
+
+TEST(Terminal, AFileHasNeitherColoursNorAWidth) {
+  std::FILE *file = std::tmpfile();
+  ASSERT_TRUE(file);
+  const int descriptor = fileno(file);
+  setenv("TERM", "xterm", 1);
+  unsetenv("COLUMNS");
+  EXPECT_FALSE(redraws(descriptor));
+  EXPECT_EQ(columnsOf(descriptor), 80);
+  EXPECT_EQ(withPaintedLabels("error: x\nhint: y\n", descriptor), "error: x\nhint: y\n");
+  std::fclose(file);
+}
+
+TEST(Terminal, ATerminalHasColoursUnlessTheUserWantsNone) {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0)
+    GTEST_SKIP() << "this machine has no pseudo-terminals";
+  setenv("TERM", "xterm", 1);
+  unsetenv("NO_COLOR");
+  EXPECT_EQ(withPaintedLabels("error: x\nhint: y", terminal), "\x1b[31merror:\x1b[0m x\n\x1b[32mhint:\x1b[0m y");
+  winsize size = {};
+  size.ws_col = 47;
+  ASSERT_EQ(ioctl(terminal, TIOCSWINSZ, &size), 0);
+  EXPECT_EQ(columnsOf(terminal), 47);
+  setenv("NO_COLOR", "", 1);
+  EXPECT_TRUE(hasColours(terminal));
+  setenv("NO_COLOR", "1", 1);
+  EXPECT_FALSE(hasColours(terminal));
+  EXPECT_TRUE(redraws(terminal));
+  unsetenv("NO_COLOR");
+  setenv("TERM", "dumb", 1);
+  EXPECT_FALSE(hasColours(terminal));
+  EXPECT_FALSE(redraws(terminal));
+  close(terminal);
 }
