@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Package/Elements.h"
 #include "compiler/Package/ManifestParts.h"
+#include "dialects/Train/IR/Groups.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/Train.h"
 #include "dialects/Train/Optimizers/Registry.h"
@@ -60,6 +61,23 @@ json mpc::variablesJson(ModuleOp module, DataSection &data) {
   return result;
 }
 
+/// The parameter groups of a step.
+static json groupsJson(train::StepOp step) {
+  json result = json::array();
+  for (const train::GroupMembers &members : train::groupMembers(step)) {
+    json group = {{"match", members.group ? members.group.getMatch().str() : ""}};
+    if (members.group) {
+      group["lr"] = members.group.getLr().getValueAsDouble();
+      if (FloatAttr decay = members.group.getWeightDecay())
+        group["weight_decay"] = decay.getValueAsDouble();
+    }
+    for (StringRef parameter : members.parameters)
+      group["parameters"].push_back(parameter.str());
+    result.push_back(std::move(group));
+  }
+  return result;
+}
+
 json mpc::stepsJson(ModuleOp module) {
   json result = json::array();
   auto has = [&](const std::string &name) { return bool(module.lookupSymbol<train::VariableOp>(name)); };
@@ -78,6 +96,13 @@ json mpc::stepsJson(ModuleOp module) {
     } else {
       s["hyper"] = json::object();
     }
+    optimizers::Hyperparameters numbers = step.getOptimizer().getHyperparameters();
+    s["fixed"] = json::object();
+    for (const optimizers::Hyperparameter *hyper : step.getOptimizer().getRule()->hyperparameters)
+      if (!s["hyper"].contains(hyper->name.str()))
+        s["fixed"][hyper->name.str()] = numbers[*hyper];
+    if (step.getGroupsAttr())
+      s["groups"] = groupsJson(step);
     if (has(name + "/nan_guard"))
       s["nan_guard"] = name + "/nan_guard";
     if (has(name + "/skipped")) {

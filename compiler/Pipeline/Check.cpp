@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline/Check.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Train/IR/Groups.h"
 #include "dialects/Train/IR/Ranges.h"
 #include "dialects/Train/IR/Train.h"
 #include "passes/Training/Assumptions.h"
 #include "passes/Training/LossForms.h"
 #include "passes/Training/Specs.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -89,6 +92,8 @@ static TrainingReport checkWith(MLIRContext &context, StringRef name, const Impo
   if (failed(built) || !report.ok())
     return report;
   llvm::append_range(report.assumed, assumedLosses(*module));
+  if (!training.groups.empty())
+    report.groups = parameterGroups(*module);
   report.data = dataArrays(*module);
   // The plan for the host finds what the host's lowering refuses; it costs no code generation.
   (void)planForHost(*module, HostOptions());
@@ -140,6 +145,31 @@ std::vector<std::string> mpc::assumedLosses(ModuleOp module) {
   if (auto assumed = module->getAttrOfType<ArrayAttr>(training::kAssumedAttr))
     for (auto line : assumed.getAsRange<StringAttr>())
       lines.push_back(line.str());
+  return lines;
+}
+
+std::vector<std::string> mpc::parameterGroups(ModuleOp module) {
+  std::vector<std::string> lines;
+  SmallVector<train::StepOp> steps;
+  for (auto step : module.getOps<train::StepOp>())
+    if (!step.getTrace())
+      steps.push_back(step);
+  for (train::StepOp step : steps)
+    for (const train::GroupMembers &members : train::groupMembers(step)) {
+      std::string &line = lines.emplace_back();
+      llvm::raw_string_ostream os(line);
+      if (steps.size() > 1)
+        os << step.getSymName() << ": ";
+      if (train::GroupAttr group = members.group) {
+        os << "'" << group.getMatch() << "' (lr x " << llvm::format("%g", group.getLr().getValueAsDouble());
+        if (FloatAttr decay = group.getWeightDecay())
+          os << ", weight_decay " << llvm::format("%g", decay.getValueAsDouble());
+        os << "): ";
+      } else {
+        os << "none: ";
+      }
+      llvm::interleaveComma(members.parameters, os);
+    }
   return lines;
 }
 

@@ -9,6 +9,8 @@ namespace mpc {
 
 /// A report on training: the importer's report, to which problems and assumptions of training are appended.
 struct TrainingReport : ImportReport {
+  /// Which parameters are in which parameter group; empty where there are problems.
+  std::vector<std::string> groups;
   std::vector<std::string> data; ///< descriptions of the arrays that the data need; empty where there are problems
 };
 
@@ -27,6 +29,9 @@ mlir::OwningOpRef<mlir::ModuleOp> importForTraining(mlir::MLIRContext &, llvm::S
 
 /// The assumptions about the loss in a module that buildTraining made, written as options.
 std::vector<std::string> assumedLosses(mlir::ModuleOp module);
+/// Which parameters are in which parameter group, such as "'bias$' (lr x 2): conv1.bias, fc.bias"; the last line is
+/// that of those in no group.
+std::vector<std::string> parameterGroups(mlir::ModuleOp module);
 /// The arrays that training reads, such as "x float32 [samples,3,32,32]".
 std::vector<std::string> dataArrays(mlir::ModuleOp module);
 

@@ -56,9 +56,9 @@ ArrayRef<TrainingFlag> mpc::trainingFlags() {
        "optimizer",
        &Request::optimizer,
        "NAME or NAME,HYPERPARAMETER=VALUE,...: " + optimizers::describeOptimizers(),
-       {.standard = "sgd,momentum=0.9"}},
+       {.standard = "sgd"}},
       {update, "lr", &Request::lr, "Default learning rate of the program"},
-      {update, "momentum", &Request::momentum, "Momentum of sgd (0; 0.9 without --optimizer)"},
+      {update, "momentum", &Request::momentum, "Momentum of sgd (0)"},
       {update, "dampening", &Request::dampening, "Dampening of sgd's momentum"},
       {update, "nesterov", &Request::nesterov, "Nesterov momentum"},
       {update, "weight-decay", &Request::weightDecay, "L2 decay, decoupled from the gradient in adamw"},
@@ -121,8 +121,6 @@ static void append(std::string &to, const char *name, std::optional<T> value) {
 
 static std::string optimizerOf(const Request &request) {
   std::string spec = wordOf(request, &Request::optimizer);
-  if (!request.optimizer && request.momentum)
-    spec = StringRef(spec).split(',').first.str();
   append(spec, "lr", request.lr);
   append(spec, "momentum", request.momentum);
   append(spec, "dampening", request.dampening);

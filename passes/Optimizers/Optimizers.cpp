@@ -5,11 +5,10 @@
 // before and after.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Train/IR/Names.h"
+#include "dialects/Train/IR/Groups.h"
 #include "dialects/Train/IR/VariableTable.h"
 #include "dialects/Train/Optimizers/Registry.h"
 #include "passes/Optimizers/Passes.h"
-#include "llvm/Support/Regex.h"
 
 namespace mpc {
 #define GEN_PASS_DEF_OPTIMIZERSPASS
@@ -26,11 +25,7 @@ class StepExpander {
 public:
   explicit StepExpander(train::StepOp step)
       : step(step), variables(step), b(step.getBody().front().getTerminator()),
-        optimizer(*step.getOptimizer().getRule()), hyper(step.getOptimizer().getHyperparameters()) {
-    if (ArrayAttr attributes = step.getGroupsAttr())
-      for (auto group : attributes.getAsRange<train::GroupAttr>())
-        groups.emplace_back(llvm::Regex(group.getMatch()), group);
-  }
+        optimizer(*step.getOptimizer().getRule()), hyper(step.getOptimizer().getHyperparameters()), groups(step) {}
 
   void run();
 
@@ -49,7 +44,7 @@ private:
   OpBuilder b;
   const Optimizer &optimizer;
   Hyperparameters hyper;
-  SmallVector<std::pair<llvm::Regex, train::GroupAttr>> groups;
+  train::Groups groups;
   Value lr;
   DenseMap<uint64_t, Value> scaledRates; // by the bits of the factor
   SmallVector<Value> shared;
@@ -73,11 +68,9 @@ void StepExpander::expand(train::UpdateOp update) {
   train::VariableOp parameter = variables.lookup(update.getParameterAttr());
   RankedTensorType f32Type = parameter.getTensorType().clone(b.getF32Type());
   double factor = 1, weightDecay = hyper[optimizer.weightDecay];
-  auto group =
-      llvm::find_if(groups, [&](const auto &candidate) { return candidate.first.match(train::userName(parameter)); });
-  if (group != groups.end()) {
-    factor = group->second.getLr().getValueAsDouble();
-    if (FloatAttr own = group->second.getWeightDecay())
+  if (train::GroupAttr group = groups.of(parameter)) {
+    factor = group.getLr().getValueAsDouble();
+    if (FloatAttr own = group.getWeightDecay())
       weightDecay = own.getValueAsDouble();
   }
 

@@ -35,13 +35,23 @@ static json programJson(const Program &program) {
               {"parameters", {{"tensors", parameters}, {"values", values}}},
               {"state_bytes", stateBytes}};
   for (const Step &step : manifest.steps) {
-    json hyper = json::object();
+    json hyper = json::object(), fixed = json::object(), groups = json::array();
     for (const Hyper &h : step.hyper)
       hyper[h.name] = h.standard;
+    for (const auto &[name, value] : step.fixed)
+      fixed[name] = value;
+    for (const ParameterGroup &group : step.groups) {
+      json described = {{"match", group.match}, {"lr", group.rate}, {"parameters", group.parameters}};
+      if (group.weightDecay)
+        described["weight_decay"] = *group.weightDecay;
+      groups.push_back(std::move(described));
+    }
     appendTo(out, "steps",
              {{"name", step.name},
               {"optimizer", step.optimizer},
               {"hyper", hyper},
+              {"fixed", fixed},
+              {"groups", groups},
               {"loss_scaling", step.scaler ? json(step.scaler->kind) : json(nullptr)},
               {"accumulate", step.accumulate}});
   }
@@ -79,6 +89,18 @@ static json programJson(const Program &program) {
   return out;
 }
 
+/// Returns the line of a parameter group: "group       'bias$' (lr x 2, weight_decay 0): conv1.bias, fc.bias".
+static std::string groupText(const ParameterGroup &group) {
+  std::string text =
+      group.match.empty() ? "group       none" : concat("group       '", group.match, "' (lr x ", group.rate);
+  if (group.weightDecay)
+    text += concat(", weight_decay ", *group.weightDecay);
+  text += group.match.empty() ? ":" : "):";
+  for (const std::string &name : group.parameters)
+    text += concat(&name == group.parameters.data() ? " " : ", ", name);
+  return text + '\n';
+}
+
 static std::string portText(const Port &port) {
   std::string text = concat(port.name, " ", nameOf(port.dtype), toString(port.shape));
   for (const Range &range : port.ranges)
@@ -100,11 +122,15 @@ std::string describeProgram(const Program &program, bool asJson) {
     out += concat("step        ", step.name, ": ", step.optimizer);
     for (const Hyper &h : step.hyper)
       out += concat(", ", h.name, " ", h.standard);
+    for (const auto &[name, value] : step.fixed)
+      out += concat(", ", name, " ", value);
     if (step.scaler && step.scaler->kind == "static")
       out += concat(", loss scale ", step.scaler->value);
     else if (step.scaler)
       out += concat(", ", step.scaler->kind == "calibrate" ? "calibrated" : "dynamic", " loss scale");
     out += '\n';
+    for (const ParameterGroup &group : step.groups)
+      out += groupText(group);
   }
   for (const Plan &plan : manifest.plans) {
     out += concat("target      ", plan.target, ": arena ", bytesText(plan.arenaBytes), ", peak ",

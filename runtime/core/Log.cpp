@@ -11,15 +11,19 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <ctime>
 #include <fcntl.h>
+#include <map>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
 namespace mpc::rt {
 
-/// The text with which every line of a log begins.
-static constexpr std::string_view kLineBegin = "{\"step\":";
+/// The text with which every line of a log begins, and that with which every table begins.
+static constexpr std::string_view kLineBegin = "{\"step\":", kTableBegin = "step,epoch,time,at,loss,";
+
+static bool isTable(const std::string &path) { return path.ends_with(".csv"); }
 
 /// Throws unless an existing file is a log, because only a log may be overwritten or appended to. Its first line
 /// may be incomplete.
@@ -27,8 +31,47 @@ static void checkIsLog(const std::string &path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
     return;
-  if (!kLineBegin.starts_with(MappedFile::open(path)->bytes().substr(0, kLineBegin.size())))
+  std::string_view begin = isTable(path) ? kTableBegin : kLineBegin;
+  if (!begin.starts_with(MappedFile::open(path)->bytes().substr(0, begin.size())))
     fail(path, "exists and is no log of a training", "give --log a file of its own");
+}
+
+/// Returns a field of a table, in quotes where it needs them (RFC 4180).
+static std::string field(std::string text) {
+  if (text.find_first_of(",\"\r\n") == text.npos)
+    return text;
+  for (size_t at = 0; (at = text.find('"', at)) != text.npos; at += 2)
+    text.insert(at, 1, '"');
+  return concat("\"", text, "\"");
+}
+
+/// Returns the first line of a table.
+static std::string headerOf(const std::vector<std::string> &columns) {
+  std::string line;
+  for (const std::string &column : columns)
+    line += concat(line.empty() ? "" : ",", field(column));
+  return line;
+}
+
+/// Returns a table's lines whose step is at most `keepBelow`, behind its first line. Lines of others stay.
+static std::string keptRows(const std::string &path, int64_t keepBelow, const std::string &header) {
+  std::shared_ptr<const MappedFile> file = MappedFile::open(path);
+  std::string_view rest = file->bytes(), first = rest.substr(0, rest.find('\n'));
+  std::string kept = header + "\n";
+  if (first.size() == rest.size() && header.starts_with(first))
+    return kept; // the file is empty, or a killed process has left a part of its first line
+  if (first != header)
+    fail(path, concat("has other columns than this training writes: '", first, "', not '", header, "'"),
+         "give --log a new file, or resume with a program that has the same optimizers and metrics");
+  rest.remove_prefix(first.size() + 1);
+  for (size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) { // an unfinished line is dropped
+    std::string_view line = rest.substr(0, end);
+    double step = 0; // stays for a line of others
+    std::from_chars(line.data(), line.data() + std::min(line.size(), line.find(',')), step);
+    if (step <= double(keepBelow))
+      kept.append(line).append(1, '\n');
+  }
+  return kept;
 }
 
 /// Returns the step with which a line of a log begins, if that is an integer. It is a double, so that it may be larger
@@ -91,9 +134,11 @@ static Descriptor openLocked(const std::string &path) {
   return file;
 }
 
-RunLog::RunLog(const std::string &path, int64_t keepBelow) : path_(path) {
+RunLog::RunLog(const std::string &path, int64_t keepBelow, const std::vector<std::string> &columns) : path_(path) {
   if (path.empty())
     return;
+  if (isTable(path))
+    columns_ = columns;
   struct stat info;
   Descriptor file(-1);
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
@@ -105,7 +150,7 @@ RunLog::RunLog(const std::string &path, int64_t keepBelow) : path_(path) {
       failErrno(path, "cannot write", errno);
     if (keepBelow >= 0) {
       AtomicFile kept(path);
-      kept.write(keptLines(path, keepBelow));
+      kept.write(isTable(path) ? keptRows(path, keepBelow, headerOf(columns)) : keptLines(path, keepBelow));
       kept.commit();
       file = openLocked(path); // the old file stays locked until the new one is
     }
@@ -114,11 +159,88 @@ RunLog::RunLog(const std::string &path, int64_t keepBelow) : path_(path) {
   if (!file_)
     failErrno(path, "cannot write", errno);
   file.number = -1; // the stream closes it
+  if (isTable(path) && keepBelow < 0)
+    line(headerOf(columns));
+}
+
+std::vector<std::string> RunLog::columnsOf(const StepLoop &loop, const std::vector<Metric> &metrics) {
+  std::vector<std::string> columns = {"step", "epoch", "time", "at"};
+  auto add = [&](std::string column) {
+    if (std::find(columns.begin(), columns.end(), column) == columns.end())
+      columns.push_back(std::move(column));
+  };
+  auto addReport = [&](const std::string &prefix) { // what `describe` writes
+    for (const char *name : {"loss", "lr"})
+      add(prefix + name);
+    if (loop.hasScaler())
+      add(prefix + "scale");
+    if (loop.maySkip())
+      add(prefix + "skipped");
+  };
+  addReport("");
+  for (size_t i = 0; loop.entries().size() > 1 && i < loop.entries().size(); ++i)
+    addReport(concat("steps.", loop.name(i), "."));
+  for (const char *name : {"samples_per_s", "val_loss", "val_loss_samples"})
+    add(name);
+  for (const Metric &metric : metrics)
+    add(metric.name);
+  if (!metrics.empty())
+    for (const char *name : {"correct", "counted"})
+      add(name);
+  for (const char *name : {"val_samples", "note"})
+    add(name);
+  return columns;
 }
 
 RunLog::~RunLog() {
   if (file_)
     std::fclose(file_);
+}
+
+/// The values of one line.
+struct RunLog::Values {
+  json all;
+};
+
+RunLog::Values RunLog::begin(int64_t step, int64_t epoch) const {
+  json all = json::object();
+  all["step"] = step;
+  if (epoch > 0)
+    all["epoch"] = epoch;
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  all["time"] = double(int64_t(seconds * 1000)) / 1000;
+  char at[32] = "";
+  std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  if (gmtime_r(&now, &parts))
+    std::strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  all["at"] = at;
+  return {std::move(all)};
+}
+
+void RunLog::write(const Values &values) {
+  if (columns_.empty())
+    return line(values.all.dump());
+  std::map<std::string, std::string> cells;
+  auto add = [&](const std::string &column, const json &value) {
+    if (!value.is_null())
+      cells[column] = value.is_string() ? value.get<std::string>() : value.dump();
+  };
+  for (const auto &[name, value] : values.all.items()) {
+    if (!value.is_object()) {
+      add(name, value);
+      continue;
+    }
+    for (const auto &[step, report] : value.items())
+      for (const auto &[key, number] : report.items())
+        add(concat(name, ".", step, ".", key), number);
+  }
+  std::string text;
+  for (const std::string &column : columns_) {
+    std::string &cell = cells[column];
+    text += concat(&column == columns_.data() ? "" : ",", cell == "null" ? "" : field(std::move(cell)));
+  }
+  line(text);
 }
 
 void RunLog::line(const std::string &text) {
@@ -146,7 +268,8 @@ void RunLog::step(int64_t step, int64_t epoch, const StepLoop &loop, const std::
                   double samplesPerSecond) {
   if (!file_)
     return;
-  json out = {{"step", step}, {"epoch", epoch}};
+  Values values = begin(step, epoch);
+  json &out = values.all;
   describe(out, reports[0], loop);
   if (reports.size() > 1) {
     json steps = json::object();
@@ -155,18 +278,22 @@ void RunLog::step(int64_t step, int64_t epoch, const StepLoop &loop, const std::
     out["steps"] = std::move(steps);
   }
   out["samples_per_s"] = double(int64_t(samplesPerSecond * 10)) / 10;
-  line(out.dump());
+  write(values);
 }
 
 void RunLog::note(int64_t step, const std::string &text) {
-  if (file_)
-    line(json({{"step", step}, {"note", text}}).dump());
+  if (!file_)
+    return;
+  Values values = begin(step, 0);
+  values.all["note"] = text;
+  write(values);
 }
 
 void RunLog::evaluation(int64_t step, int64_t epoch, const Evaluation &evaluation) {
   if (!file_)
     return;
-  json out = {{"step", step}, {"epoch", epoch}};
+  Values values = begin(step, epoch);
+  json &out = values.all;
   if (evaluation.loss) {
     out["val_loss"] = *evaluation.loss;
     out["val_loss_samples"] = evaluation.lossSamples;
@@ -177,7 +304,7 @@ void RunLog::evaluation(int64_t step, int64_t epoch, const Evaluation &evaluatio
     out["counted"] = metric.counted;
   }
   out["val_samples"] = evaluation.samples;
-  line(out.dump());
+  write(values);
 }
 
 } // namespace mpc::rt

@@ -1,44 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The machine-readable log of a training: one JSON object per line.
+// The machine-readable log of a training: one JSON object per line, or rows of a CSV table.
 #pragma once
 
 #include "runtime/core/Evaluate.h"
 #include "runtime/core/StepLoop.h"
 
+#include <chrono>
 #include <cstdio>
 #include <string>
 
 namespace mpc::rt {
 
 /// The line of a step is:
-///   {"step": 12, "epoch": 0, "loss": …, "lr": …, "scale": …, "skipped": false, "samples_per_s": …}
+///   {"step": 12, "epoch": 1, "time": 3.25, "at": "2026-01-31T12:00:00Z", "loss": …, "lr": …, "scale": …, "skipped":
+///    false, "samples_per_s": …}
+/// "epoch" counts from 1, as the screen does. "time" is in seconds since this run began, "at" the time of day (UTC).
 /// "scale" is present with a scaler; "skipped" if a step may be skipped; "steps": {name: {loss, lr, …}} with several
 /// optimizers, the first of which is repeated at the top. A loss that is not finite is null.
 ///
 /// The line of an evaluation is:
-///   {"step": 937, "epoch": 0, "val_loss": …, "accuracy": …, "correct": …, "counted": …, "val_samples": …}
+///   {"step": 937, "epoch": 1, "time": …, "at": …, "val_loss": …, "accuracy": …, "correct": …, "counted": …,
+///    "val_samples": …}
+///
+/// A file whose name ends in .csv gets a first line with the names of the columns and the same values as rows; those of
+/// several optimizers have names such as "steps.head.loss". What a line lacks, and null, is an empty field.
 ///
 /// Every line is flushed as it is written.
 class RunLog {
 public:
   /// Replaces the file. With `keepBelow` >= 0 (a resumed training) it keeps the lines whose step is at most
-  /// that number. An empty path logs nothing. Throws Error when the file cannot be written, or when another training
-  /// is writing it.
-  RunLog(const std::string &path, int64_t keepBelow = -1);
+  /// that number. An empty path logs nothing. `columns`: those of a CSV file (columnsOf). Throws Error when the file
+  /// cannot be written, when another training is writing it, and when it is a table with other columns.
+  RunLog(const std::string &path, int64_t keepBelow = -1, const std::vector<std::string> &columns = {});
   ~RunLog();
   RunLog(const RunLog &) = delete;
   RunLog &operator=(const RunLog &) = delete;
 
-  /// `step` is the number of steps done, so it counts from 1. Throws Error when the disk is full.
+  /// Returns all columns that a training with these optimizers and metrics can fill.
+  static std::vector<std::string> columnsOf(const StepLoop &loop, const std::vector<Metric> &metrics);
+
+  /// `step` is the number of steps done, and `epoch` that of the epoch, so both count from 1. Throws Error when the
+  /// disk is full.
   void step(int64_t step, int64_t epoch, const StepLoop &loop, const std::vector<StepReport> &reports,
             double samplesPerSecond);
-  /// Writes {"step": 12, "note": "…"}.
+  /// Writes {"step": 12, "note": "…"} and the times.
   void note(int64_t step, const std::string &text);
   void evaluation(int64_t step, int64_t epoch, const Evaluation &evaluation);
 
 private:
+  struct Values;
+  /// Begins a line with its step, epoch (0: none) and times.
+  Values begin(int64_t step, int64_t epoch) const;
+  void write(const Values &values);
   void line(const std::string &text);
   std::string path_;
+  std::vector<std::string> columns_; // empty: JSON
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::FILE *file_ = nullptr;
 };
 

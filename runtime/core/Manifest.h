@@ -57,10 +57,20 @@ struct Scaler {
   int64_t hysteresis = 1; // overflows until a dynamic scale shrinks; when the scale grows, the count starts anew
 };
 
+/// Parameters whose learning rate is `rate` times that of their step, with a weight decay of their own.
+struct ParameterGroup {
+  std::string match; // regular expression, as the user wrote it; "" for the parameters that are in no group
+  double rate = 1;
+  std::optional<double> weightDecay = {};
+  std::vector<std::string> parameters; // the names by which the user knows them
+};
+
 struct Step {
   std::string name, optimizer, entry;
   std::string traceEntry; // runs the same step with gradients as outputs; "" if there is none
   std::vector<Hyper> hyper;
+  std::vector<std::pair<std::string, double>> fixed; // hyperparameters that were chosen at compile time
+  std::vector<ParameterGroup> groups;                // empty if the user made none
   std::optional<Scaler> scaler;
   Hyper nanGuard; // while not 0, a step whose loss is not finite updates nothing; its variable is "" if there is none
   int64_t accumulate = 1;

@@ -71,6 +71,18 @@ Step parseStep(const json &object) {
   if (object.contains("hyper"))
     for (const auto &[name, hyper] : object.at("hyper").items())
       step.hyper.push_back({name, hyper.at("variable"), number(hyper, "default")});
+  if (object.contains("fixed"))
+    for (const auto &[name, value] : object.at("fixed").items())
+      step.fixed.push_back({name, value.get<double>()});
+  if (object.contains("groups"))
+    for (const json &group : object.at("groups")) {
+      ParameterGroup &added = step.groups.emplace_back();
+      added.match = text(group, "match");
+      added.rate = group.contains("lr") ? number(group, "lr") : 1;
+      if (group.contains("weight_decay"))
+        added.weightDecay = number(group, "weight_decay");
+      added.parameters = group.at("parameters").get<std::vector<std::string>>();
+    }
   if (object.contains("scaler") && !object.at("scaler").is_null()) {
     const json &scaler = object.at("scaler");
     step.scaler = Scaler{text(scaler, "kind"),

@@ -8,6 +8,7 @@
 #include "runtime/core/SkipWatch.h"
 #include "runtime/core/state/Checkpoint.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Terminal.h"
 
 #include <cmath>
 #include <limits>
@@ -42,6 +43,8 @@ private:
   std::string lastGood() const;
   void checkParameters(int64_t step) const;
   void report(const IterationReport &done, bool last);
+  void beginEpoch();
+  void endEpoch();
   void validate();
   void checkpoint();
   std::string status(const std::vector<StepReport> &reports, double samplesPerSecond) const;
@@ -60,7 +63,15 @@ private:
   std::set<std::pair<size_t, bool>> boundsNoted_; // (optimizer, whether it is the lower bound)
   double markSeconds_ = 0;                        // time since which samples per second are counted
   int64_t markIteration_ = 0;
-  std::set<std::string> infinite_; // parameters that are not finite from the start, such as masks
+  /// The losses of the current epoch's steps that this run did. Those that are not finite are left out.
+  struct EpochLoss {
+    double sum = 0;
+    int64_t count = 0;
+  };
+  std::vector<EpochLoss> epochLosses_; // one per optimizer
+  int64_t epochSteps_ = 0;
+  double epochRate_ = 0, epochBegan_ = 0; // the newest learning rate; the seconds at which the epoch began
+  std::set<std::string> infinite_;        // parameters that are not finite from the start, such as masks
   TrainResult result_;
 };
 
@@ -233,16 +244,44 @@ void Trainer::report(const IterationReport &done, bool last) {
     return;
   double seconds = progress_->seconds() - markSeconds_;
   double rate = seconds > 0 ? double((step - markIteration_) * data_.batch()) / seconds : 0;
-  int64_t epoch = (step - 1) / perEpoch_;
+  int64_t epoch = (step - 1) / perEpoch_ + 1;
   if (due) {
     log_->step(step, epoch, loop_, reports, rate);
     if (!progress_->terminal())
-      progress_->line(concat("epoch ", epoch + 1, "  step ", step, "/", total_, "  ", status(reports, rate)));
+      progress_->line(concat("epoch ", epoch, "  step ", step, "/", total_, "  ", status(reports, rate)));
     markSeconds_ = progress_->seconds();
     markIteration_ = step;
   }
   if (newest)
-    progress_->update(step, concat("epoch ", epoch + 1, "  ", status(reports, rate)));
+    progress_->update(step, concat("epoch ", epoch, "  ", status(reports, rate)));
+}
+
+void Trainer::beginEpoch() {
+  epochLosses_.assign(loop_.entries().size(), {});
+  epochSteps_ = 0;
+  epochBegan_ = progress_->seconds();
+}
+
+/// Prints the line of an epoch, which stays on the screen. A pass of a single step (a program without inputs) has one
+/// only where the step is logged.
+void Trainer::endEpoch() {
+  if (perEpoch_ == 1 && !logged(cursor_.iteration) && cursor_.iteration < total_)
+    return;
+  double seconds = progress_->seconds() - epochBegan_;
+  std::string text =
+      painted(concat("epoch ", (cursor_.iteration - 1) / perEpoch_ + 1, "/", (total_ + perEpoch_ - 1) / perEpoch_),
+              Colour::Cyan, 1);
+  for (size_t i = 0; i < epochLosses_.size(); ++i) {
+    const EpochLoss &loss = epochLosses_[i];
+    text += concat("  loss", i == 0 ? "" : "/" + loop_.name(i), " ",
+                   loss.count > 0 ? loss.sum / double(loss.count) : std::numeric_limits<double>::quiet_NaN(), " (mean");
+    text += loss.count == perEpoch_ ? ")" : concat(" of ", loss.count, " of ", perEpoch_, " steps)");
+  }
+  text += concat("  lr ", epochRate_, "  ", clockText(seconds));
+  if (std::optional<double> left = progress_->secondsLeft(cursor_.iteration))
+    text += "  left " + clockText(*left);
+  progress_->line(
+      concat(text, "  ", int64_t(seconds > 0 ? double(epochSteps_ * data_.batch()) / seconds : 0), " samples/s"));
 }
 
 /// Takes the reports that are waiting: all, or only as many as keep the device from going on. `last`: the newest one
@@ -251,6 +290,13 @@ void Trainer::takeReports(bool all, bool last) {
   while (loop_.waiting() == loop_.ahead() || (all && loop_.waiting() > 0)) {
     const IterationReport &done = loop_.next();
     result_.loss = done.steps[0].loss;
+    for (size_t i = 0; i < done.steps.size(); ++i)
+      if (double loss = done.steps[i].loss; std::isfinite(loss)) {
+        epochLosses_[i].sum += loss;
+        ++epochLosses_[i].count;
+      }
+    epochRate_ = done.steps[0].rate;
+    ++epochSteps_;
     report(done, last && loop_.waiting() == 0);
     noteBounds(done);
     watchSteps(done);
@@ -259,14 +305,14 @@ void Trainer::takeReports(bool all, bool last) {
 
 /// Is called after an epoch and at the end of the training, wherever that is.
 void Trainer::validate() {
-  int64_t epoch = (cursor_.iteration - 1) / perEpoch_;
+  int64_t epoch = (cursor_.iteration - 1) / perEpoch_ + 1;
   bool last = cursor_.iteration >= total_;
-  if (!validation_ || (options_.evalEvery > 0 && (epoch + 1) % options_.evalEvery != 0 && !last))
+  if (!validation_ || (options_.evalEvery > 0 && epoch % options_.evalEvery != 0 && !last))
     return;
   double before = progress_->seconds();
   Evaluation evaluation = evaluate(session_, *validation_);
   log_->evaluation(cursor_.iteration, epoch, evaluation);
-  std::string text = concat("epoch ", epoch + 1, "  step ", cursor_.iteration);
+  std::string text = concat("epoch ", epoch, "  step ", cursor_.iteration);
   if (evaluation.loss)
     text += "  " + evaluation.lossText("val_loss", " ");
   for (const MetricResult &metric : evaluation.metrics)
@@ -302,7 +348,8 @@ TrainResult Trainer::run() {
     folder_.emplace(options_.checkpointFolder, options_.keep,
                     [&](const std::string &text) { progress_->line("note: " + text); });
   resume();
-  log_.emplace(options_.log, options_.resume ? cursor_.iteration : -1);
+  log_.emplace(options_.log, options_.resume ? cursor_.iteration : -1,
+               RunLog::columnsOf(loop_, session_.manifest().metrics));
   result_.iterations = cursor_.iteration;
   if (cursor_.iteration >= total_) {
     progress_->line(concat("nothing to do: ", cursor_.iteration, " of ", total_, " steps are done"));
@@ -313,6 +360,7 @@ TrainResult Trainer::run() {
   BatchOptions order{true, cursor_.shuffle, cursor_.seed, cursor_.epoch, cursor_.batch};
   Batches batches(data_, loop_.entries(), order);
   progress_.emplace("train", total_, cursor_.iteration);
+  beginEpoch();
   while (cursor_.iteration < total_) {
     const Batches::Batch *batch = batches.next();
     loop_.start(
@@ -326,10 +374,14 @@ TrainResult Trainer::run() {
     bool last = cursor_.iteration == total_ || result_.interrupted;
     bool saves = last || (options_.checkpointEvery > 0 ? cursor_.iteration % options_.checkpointEvery == 0 : epochEnds);
     takeReports(saves || epochEnds || logged(cursor_.iteration) || progress_->due(), last);
-    if (epochEnds || (last && !result_.interrupted))
+    if (epochEnds || (last && !result_.interrupted)) {
+      endEpoch();
       validate();
+    }
     if (saves)
       checkpoint();
+    if (epochEnds)
+      beginEpoch();
     if (result_.interrupted)
       break;
   }

@@ -13,6 +13,7 @@
 #include "runtime/support/Outputs.h"
 #include "runtime/support/OwnFile.h"
 #include "runtime/support/Standard.h"
+#include "runtime/support/Terminal.h"
 
 #include <cmath>
 #include <csignal>
@@ -24,6 +25,9 @@
 using namespace mpc::rt;
 
 static volatile std::sig_atomic_t interrupted = 0;
+
+/// Prints an error, a warning or a note.
+static void say(const std::string &text) { std::fputs(withPaintedLabels(text, 2).c_str(), stderr); }
 
 /// The first signal asks the training to stop after its step; the second ends the process as usual.
 static void onSignal(int signal) {
@@ -55,9 +59,9 @@ static int runTrain(Session &session, Options &options) {
   progress.line(concat("done: ", result.iterations, " steps, ", skipped, " skipped", each, ", ",
                        result.loss ? concat("loss ", *result.loss, ", ") : "", clockText(progress.seconds())));
   if (skipped > 0 && result.updates == 0)
-    std::fputs("warning: every step was skipped: nothing was learned\n", stderr);
+    say("warning: every step was skipped: nothing was learned\n");
   else if (result.loss && !std::isfinite(*result.loss))
-    std::fputs("warning: the last loss is not finite: the parameters may be lost\n", stderr);
+    say("warning: the last loss is not finite: the parameters may be lost\n");
   return 0;
 }
 
@@ -92,10 +96,8 @@ static void runEval(Session &session, const Options &options) {
       text += concat(metric.name, ": ", metric.value(), " (", metric.correct, "/", metric.counted, ")\n");
   }
   if (evaluation.loss && evaluation.lossSamples < evaluation.samples)
-    std::fputs(concat("note: this loss cannot be divided among the samples of a batch; it leaves out the last ",
-                      evaluation.samples - evaluation.lossSamples, ", which fill none\n")
-                   .c_str(),
-               stderr);
+    say(concat("note: this loss cannot be divided among the samples of a batch; it leaves out the last ",
+               evaluation.samples - evaluation.lossSamples, ", which fill none\n"));
   std::fputs(text.c_str(), stdout);
 }
 
@@ -137,7 +139,7 @@ static int runCommand(const std::shared_ptr<const Program> &program, Options &op
     return 0;
   }
   checkOutputs(options);
-  options.session.note = [](const std::string &text) { std::fputs(concat("note: ", text, "\n").c_str(), stderr); };
+  options.session.note = [](const std::string &text) { say(concat("note: ", text, "\n")); };
   int64_t resident = residentBytes();
   Session session(program, options.session);
   if (!options.checkpoint.empty())
@@ -166,7 +168,7 @@ static int runCommand(const std::shared_ptr<const Program> &program, Options &op
 [[noreturn]] static void endUncaught() {
   if (!std::current_exception())
     std::abort();
-  std::fputs(attempt([] { throw; })->text().c_str(), stderr);
+  say(attempt([] { throw; })->text());
   _exit(1);
 }
 
@@ -190,7 +192,7 @@ int main(int argc, char **argv) {
                   "let it go to a file, or leave '>&-' out");
   if (error) {
     std::fflush(stdout);
-    std::fputs(error->text().c_str(), stderr);
+    say(error->text());
     return 1;
   }
   return status;

@@ -110,7 +110,10 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
           "REGEX: parameters that the file of --init may lack or have in another shape, such as a new head; they keep "
           "their initial values")
       ->needs(init);
-  command.add_option("--log", train.log, "write one JSON object per logged step to this file");
+  command.add_option(
+      "--log", train.log,
+      "write a line for each logged step to this file: a JSON object, or a row of a table where the name "
+      "ends in .csv");
   command.add_option("--log-every", train.logEvery, "steps between log lines (50)")->check(positiveCount());
   command.add_option("--eval-every", train.evalEvery, "epochs between evaluations (1)")->check(positiveCount());
   command.add_option("--checkpoint-dir", train.checkpointFolder,

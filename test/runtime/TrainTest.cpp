@@ -4,6 +4,7 @@
 #include "runtime/core/Train.h"
 #include "LogisticProgram.h"
 #include "runtime/core/Evaluate.h"
+#include "runtime/core/Progress.h"
 #include "runtime/core/StepLoop.h"
 #include "runtime/core/state/Checkpoint.h"
 
@@ -15,6 +16,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <regex>
 #include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,14 +73,17 @@ TEST_F(Train, LearnsAndLogs) {
   auto lines = logLines();
   ASSERT_EQ(lines.size(), 15u + 3u);
   EXPECT_EQ(lines[0]["step"], 10);
-  EXPECT_EQ(lines[0]["epoch"], 0);
+  EXPECT_EQ(lines[0]["epoch"], 1); // as on the screen
+  EXPECT_GE(lines[0]["time"], 0);
+  EXPECT_GE(lines[1]["time"], lines[0]["time"]);
+  EXPECT_TRUE(std::regex_match(lines[0]["at"].get<std::string>(), std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")));
   EXPECT_EQ(lines[0]["skipped"], false);
   EXPECT_EQ(lines[0]["scale"], 65536);
   EXPECT_DOUBLE_EQ(lines[0]["lr"], 0.1);
   EXPECT_GT(lines[0]["samples_per_s"], 0);
   EXPECT_EQ(lines[5]["val_samples"], 501); // comes after 5 step lines
   const auto &last = lines.back();
-  EXPECT_EQ(last["epoch"], 2);
+  EXPECT_EQ(last["epoch"], 3);
   EXPECT_GT(last["accuracy"], 0.93); // the noise mislabels about 4 % of the samples
   EXPECT_EQ(last["accuracy"].get<double>(), last["correct"].get<double>() / 501);
   EXPECT_LT(last["val_loss"], lines[5]["val_loss"]);
@@ -221,8 +226,83 @@ TEST_F(Train, ResumeKeepsTheLinesOfOthersInTheLog) {
   train(*s, options);
   std::string after = readFile(options.log);
   EXPECT_EQ(after.substr(0, log.size() + others.size()), log + others);
-  EXPECT_EQ(after.find("{\"step\":3,\"epoch\":0", log.size() + others.size()), log.size() + others.size());
+  EXPECT_EQ(after.find("{\"step\":3,\"epoch\":1", log.size() + others.size()), log.size() + others.size());
   EXPECT_EQ(std::count(after.begin() + long(log.size() + others.size()), after.end(), '\n'), 1);
+}
+
+TEST_F(Train, ALogThatEndsInCsvIsATable) {
+  options.validation = {writeLogisticData(folder / "val.npz", 20, 2)};
+  options.log = folder / "run.csv";
+  options.logEvery = 25;
+  options.injectInf = {25};
+  options.checkpointFolder = folder / "ckpt";
+  options.epochs = 1;
+  train(*session(), options);
+  auto rows = [&] {
+    std::vector<std::vector<std::string>> rows;
+    std::istringstream text(readFile(options.log));
+    for (std::string line; std::getline(text, line);) {
+      std::istringstream cells(line + ",end");
+      rows.emplace_back();
+      for (std::string cell; std::getline(cells, cell, ',');)
+        rows.back().push_back(cell);
+    }
+    return rows;
+  };
+  const std::string header =
+      "step,epoch,time,at,loss,lr,scale,skipped,samples_per_s,val_loss,val_loss_samples,accuracy,"
+      "correct,counted,val_samples,note";
+  auto table = rows();
+  ASSERT_EQ(table.size(), 4u);
+  EXPECT_EQ(readFile(options.log).substr(0, header.size() + 1), header + "\n");
+  for (const auto &row : table)
+    EXPECT_EQ(row.size(), table[0].size());
+  EXPECT_EQ(table[1][0], "25");
+  EXPECT_EQ(table[1][1], "1");
+  EXPECT_EQ(table[1][4], ""); // a loss that is not finite
+  EXPECT_EQ(table[1][7], "true");
+  EXPECT_EQ(table[2][7], "false");
+  EXPECT_EQ(table[2][9], "");
+  EXPECT_NE(table[3][9], "");
+  EXPECT_EQ(table[3][14], "20");
+  // A resumed training drops what comes after its checkpoint, and a line that a killed process has left.
+  std::string before = readFile(options.log);
+  writeFile(options.log, before + "51,2,0,x,1,0,0,false,1,,,,,,,\n52,2,");
+  options.resume = true;
+  options.epochs = 2;
+  train(*session(), options);
+  EXPECT_EQ(readFile(options.log).substr(0, before.size()), before);
+  EXPECT_EQ(rows().size(), 7u);
+  EXPECT_EQ(rows()[4][0], "75");
+  // A table with other columns is left alone.
+  writeFile(options.log, "step,epoch,time,at,loss,lr\n1,1,0,x,1,1\n");
+  options.epochs = 3;
+  Error error = errorOf([&] { train(*session(), options); });
+  EXPECT_NE(
+      error.text().find("run.csv: has other columns than this training writes: 'step,epoch,time,at,loss,lr', not '" +
+                        header + "'\nhint: give --log a new file"),
+      std::string::npos)
+      << error.text();
+  EXPECT_EQ(readFile(options.log), "step,epoch,time,at,loss,lr\n1,1,0,x,1,1\n");
+  options.resume = false;
+  options.checkpointFolder.clear();
+  writeFile(options.log, "a,b\n");
+  EXPECT_NE(errorOf([&] { train(*session(), options); }).text().find("exists and is no log of a training"),
+            std::string::npos);
+}
+
+TEST(Bar, FitsIntoTheColumnsAndKeepsTheTime) {
+  const std::string status = "epoch 12  loss 0.0827632  lr 0.037621  scale 32768  2171 samples/s";
+  for (int columns : {20, 30, 40, 60, 80, 120, 300}) {
+    std::string text = barText("train", 1234, 56100, 4321, status, columns);
+    EXPECT_LT(text.size(), size_t(columns)) << text;
+    if (columns >= 60) {
+      EXPECT_NE(text.find(" 1234/56100  left 1:12:01"), std::string::npos) << text;
+    }
+  }
+  EXPECT_EQ(barText("train", 1, 2, 7, status, 80),
+            "train [########.........] 1/2  left 0:07  epoch 12  loss 0.0827632  lr 0.037621");
+  EXPECT_EQ(barText("eval", 0, 10, std::nullopt, "", 30), "eval [.................] 0/10");
 }
 
 TEST_F(Train, ResumeIsBitExact) {

@@ -27,7 +27,7 @@ def lines(said, kind):
 
 ASSUMED = ["--batch=32: the leading dimension of 'x' is open",
            "--loss=softmax_cross_entropy:logits:labels: the only float output is taken for scores: the classes are dimension 1 of 'logits' [32,3], the labels 'labels' are [32]",
-           "--precision=fp16", "--opt-level=O1: autocast by op", "--loss-scale=dynamic", "--optimizer=sgd,momentum=0.9",
+           "--precision=fp16", "--opt-level=O1: autocast by op", "--loss-scale=dynamic", "--optimizer=sgd",
            "--lr=0.01: the default of sgd; the program's own --lr changes it too"]
 DATA = ["x float32 [samples,4]", "labels int64 [samples], classes 0 to 2, or -100 where a label does not count"]
 
@@ -45,11 +45,15 @@ def no_option():
         labelled(f"{folder}/all.npz", 512)
         arrays = np.load(f"{folder}/all.npz")
         np.savez(f"{folder}/data.npz", x=arrays["x"], labels=arrays["label"])
-        harness.must(["./model", "train", "--data", "data.npz", "--epochs", "5", "--log", "log.jsonl", "--log-every", "1", "--checkpoint-dir", "checkpoints"], cwd=folder)
+        harness.must(["./model", "train", "--data", "data.npz", "--epochs", "5", "--lr", "0.1", "--log", "log.jsonl", "--log-every", "1", "--checkpoint-dir", "checkpoints"], cwd=folder)
         losses = [line["loss"] for line in map(json.loads, open(f"{folder}/log.jsonl")) if "loss" in line]
         check(losses[-1] < losses[0] / 2, "losses", losses)
         names = harness.must(["strings", "-a", f"{folder}/checkpoints/step-00000080.safetensors"])
-        check("fc1.weight/momentum" in names, "the optimizer has no momentum")
+        check("fc1.weight" in names and "/momentum" not in names, "the optimizer has a momentum")
+        # No option and --optimizer sgd are the same.
+        mpc(folder, "compile", "-o", "sgd", "--optimizer", "sgd")
+        named = json.loads(harness.must([f"{folder}/sgd", "info", "--json"]))
+        check(named["steps"] == info["steps"] and info["steps"][0]["fixed"]["momentum"] == 0, info["steps"])
         check(not lines(mpc(folder, "compile", "-q"), "assumed"), "--quiet")
 
 
@@ -67,7 +71,7 @@ def other_commands():
 
 def said_by_the_user():
     """Checks that nothing that the user wrote is called an assumption, and that writing out the defaults is no error."""
-    written = ["--batch=32", "--loss=softmax_cross_entropy:logits:labels", "--precision=fp16", "--opt-level=O1", "--loss-scale=dynamic", "--optimizer=sgd,lr=0.01,momentum=0.9"]
+    written = ["--batch=32", "--loss=softmax_cross_entropy:logits:labels", "--precision=fp16", "--opt-level=O1", "--loss-scale=dynamic", "--optimizer=sgd,lr=0.01"]
     with harness.folder() as folder:
         mlp().save(f"{folder}/model.onnx")
         check(not lines(mpc(folder, "compile", *written), "assumed"), "all is said")
@@ -164,6 +168,9 @@ def until_the_end():
         train = ["./model", "train", "--data", "data.npz", "--val", "data.npz", "--steps"]
         said = harness.must([*train, "11"], cwd=folder)
         check(re.findall(r"epoch (\d+)  step (\d+)  val_loss", said) == [("1", "8"), ("2", "11")], said)
+        # Each epoch has a line that stays; the last one is not whole.
+        times = r"  lr 0\.01  \d:\d\d  left \d:\d\d  \d+ samples/s"
+        check(re.findall(r"epoch (\d/\d)  loss [\d.e-]+ (\(.*?\))" + times, said) == [("1/2", "(mean)"), ("2/2", "(mean of 3 of 8 steps)")], said)
         check("note: nothing was saved (no --checkpoint-dir)" in said, said)
         check("nothing was saved" not in harness.must([*train, "3", "--checkpoint-dir", "ck"], cwd=folder), "saved")
         status, _, said = harness.run([*train, "3", "--schedule", "step"], cwd=folder)

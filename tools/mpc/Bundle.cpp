@@ -85,7 +85,7 @@ bool writeBundle(const std::string &program) {
       file.commit();
     });
     if (error)
-      llvm::errs() << error->text();
+      say(error->text());
     return !error;
   };
   if (!place(plugin, "libmpc_onednn.so"))

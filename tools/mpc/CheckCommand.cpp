@@ -15,6 +15,7 @@ namespace {
 struct CheckFlags {
   std::string model;
   std::vector<std::string> dims;
+  std::string mode = "auto";
   bool json = false;
   ImportOptions import;
   TrainingFlags training;
@@ -34,6 +35,8 @@ void printText(const TrainingReport &report, const TrainingFlags &training) {
     out << "note: " << note << '\n';
   for (const TensorVerdict &tensor : report.tensors)
     out << llvm::formatv("{0,-10} {1}: {2} ({3})\n", tensor.role, tensor.name, tensor.type, tensor.why);
+  for (const std::string &group : report.groups)
+    out << "group: " << group << '\n';
   for (const std::string &dim : report.unboundDims)
     out << "unbound: " << dim << '\n';
   printAssumed(report.assumed, training, report.data);
@@ -41,17 +44,12 @@ void printText(const TrainingReport &report, const TrainingFlags &training) {
 
 nlohmann::json toJson(const TrainingReport &report, const TrainingFlags &training) {
   using nlohmann::json;
-  json j = {{"opset", report.opset},
-            {"ir_version", report.irVersion},
-            {"producer", report.producer},
-            {"ops", report.opCount},
-            {"notes", report.notes},
-            {"assumed", report.assumed},
-            {"data", report.data},
-            {"unbound", report.unboundDims},
-            {"problems", json::array()},
-            {"tensors", json::array()},
-            {"ok", report.ok()}};
+  json j = {{"opset", report.opset},         {"ir_version", report.irVersion},
+            {"producer", report.producer},   {"ops", report.opCount},
+            {"notes", report.notes},         {"assumed", report.assumed},
+            {"groups", report.groups},       {"data", report.data},
+            {"unbound", report.unboundDims}, {"problems", json::array()},
+            {"tensors", json::array()},      {"ok", report.ok()}};
   for (std::string &line : training.assumed())
     j["assumed"].push_back(std::move(line));
   for (const ImportProblem &p : report.problems)
@@ -71,6 +69,7 @@ int check(CheckFlags &flags) {
   if (!parseDims(flags.dims, flags.import) || !flags.training.resolve())
     return 1;
   flags.import.openBatch = kOpenBatch;
+  flags.import.mode = modeNamed(flags.mode);
   Session session(/*remarks=*/false);
   TrainingReport report = checkTraining(session.context(), flags.model, flags.import, flags.training.options);
   if (flags.json) {
@@ -80,11 +79,11 @@ int check(CheckFlags &flags) {
   }
   printText(report, flags.training);
   for (const ImportProblem &p : report.problems) {
-    llvm::errs() << "error: " << p.node << ": "
-                 << (p.op.empty() ? "" : "'" + p.op + "' (opset " + std::to_string(p.opset) + "): ") << p.why << '\n';
+    say("error: " + p.node + ": " + (p.op.empty() ? "" : "'" + p.op + "' (opset " + std::to_string(p.opset) + "): ") +
+        p.why + "\n");
     for (const std::string &at : p.path)
-      llvm::errs() << "note: " << at << '\n';
-    llvm::errs() << "hint: " << p.hint << '\n';
+      say("note: " + at + "\n");
+    say("hint: " + p.hint + "\n");
   }
   if (!report.ok())
     return 1;
@@ -99,6 +98,7 @@ void addCheckCommand(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("check", "Lists everything that is unsupported, and what is trained");
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_flag("--json", flags->json, "As JSON");
+  addModeOption(*command, flags->mode);
   addImportOptions(*command, flags->import, flags->dims);
   flags->training.addTo(*command);
   command->callback([flags, &status] { status = check(*flags); });

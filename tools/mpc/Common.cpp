@@ -7,12 +7,15 @@
 #include "runtime/support/Error.h"
 #include "runtime/support/Outputs.h"
 #include "runtime/support/Standard.h"
+#include "runtime/support/Terminal.h"
 #include "tools/mpc/TrainingFlags.h"
 #include <CLI/CLI.hpp>
 
 using namespace mlir;
 
 namespace mpc::tool {
+
+void say(const Twine &text) { llvm::errs() << rt::withPaintedLabels(text.str(), 2); }
 
 static void print(Diagnostic &diagnostic) {
   const char *severity = "note";
@@ -32,9 +35,9 @@ static void print(Diagnostic &diagnostic) {
   std::string text = diagnostic.str(), where = locationName(diagnostic.getLocation());
   // A hint belongs to the error above it and needs no location of its own.
   if (diagnostic.getSeverity() == DiagnosticSeverity::Note && StringRef(text).starts_with("hint: "))
-    llvm::errs() << text << '\n';
+    say(text + "\n");
   else
-    llvm::errs() << severity << ": " << (where == "unknown" ? "" : where + ": ") << text << '\n';
+    say(Twine(severity) + ": " + (where == "unknown" ? "" : where + ": ") + text + "\n");
   bool hinted = false;
   for (Diagnostic &note : diagnostic.getNotes()) {
     hinted |= StringRef(note.str()).starts_with("hint: ");
@@ -42,7 +45,7 @@ static void print(Diagnostic &diagnostic) {
   }
   // Every user's mistake comes with a hint; an error without one was not foreseen.
   if (diagnostic.getSeverity() == DiagnosticSeverity::Error && !hinted)
-    llvm::errs() << "hint: mpc did not foresee this: report it with the model and the command\n";
+    say("hint: mpc did not foresee this: report it with the model and the command\n");
 }
 
 Session::Session(bool remarks) {
@@ -61,7 +64,7 @@ Session::Session(bool remarks) {
 CLI::Validator positiveInteger() { return rt::wholeNumber(1, INT64_MAX, "a positive whole number"); }
 
 int fail(StringRef where, const Twine &what, const Twine &hint) {
-  llvm::errs() << "error: " << where << ": " << what << "\nhint: " << hint << '\n';
+  say("error: " + where + ": " + what + "\nhint: " + hint + "\n");
   return 1;
 }
 
@@ -82,7 +85,7 @@ bool outputsAreFree(ArrayRef<std::string> outputs, const std::vector<std::string
       rt::checkOutput(output, inputs);
   });
   if (error)
-    llvm::errs() << error->text();
+    say(error->text());
   return !error;
 }
 

@@ -34,6 +34,8 @@ private:
   std::unique_ptr<mlir::ScopedDiagnosticHandler> handler;
 };
 
+/// Prints an error, a warning or a note to stderr, with colours where the terminal has them.
+void say(const llvm::Twine &text);
 /// Prints `error: WHERE: what` and `hint: ...` to stderr; returns 1, the exit status of every user's mistake.
 int fail(llvm::StringRef where, const llvm::Twine &what, const llvm::Twine &hint);
 /// Returns the exit status: 1 with an error if the printed output has not arrived, else `status`.

@@ -220,6 +220,9 @@ int compile(CompileFlags &flags) {
   if (!flags.quiet) {
     llvm::append_range(report.assumed, assumedLosses(*module));
     printAssumed(report.assumed, flags.training, dataArrays(*module));
+    if (flags.verbose)
+      for (const std::string &group : parameterGroups(*module))
+        llvm::outs() << "group: " << group << '\n';
   }
   auto location = NameLoc::get(StringAttr::get(&session.context(), flags.output));
   if (!form.lower)
@@ -274,7 +277,11 @@ void addCompileCommand(CLI::App &app, int &status) {
   command->add_option("--memory-limit", flags->memoryLimit, "Fail if the plan needs more (512MiB, 2GiB)");
   command->add_option("--dump-ir", flags->dumpIr, "Print the IR after a stage (or all) to stderr");
   command->add_flag("--bundle", flags->bundle, "Put the libraries that the program opens beside it");
-  command->add_flag("-q,--quiet", flags->quiet, "Print errors and warnings only");
+  auto *quiet = command->add_flag("-q,--quiet", flags->quiet, "Print errors and warnings only");
+  command
+      ->add_flag("-v,--verbose", flags->verbose,
+                 "Also print which parameters are in which --param-group (none: they are in no group)")
+      ->excludes(quiet);
   addImportOptions(*command, flags->import, flags->dims);
   flags->training.addTo(*command);
   command->callback([flags, &status] { status = compile(*flags); });

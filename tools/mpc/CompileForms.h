@@ -14,7 +14,7 @@ struct CompileFlags {
   std::vector<std::string> targets = {"host"}, dims, tunings;
   std::string mode = "auto";
   std::string kernelReport; ///< empty without --kernel-report
-  bool bundle = false, quiet = false;
+  bool bundle = false, quiet = false, verbose = false;
   ImportOptions import;
   TrainingFlags training;
 };

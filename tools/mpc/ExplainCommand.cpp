@@ -18,6 +18,7 @@ namespace {
 struct ExplainFlags {
   std::string model;
   std::vector<std::string> dims;
+  std::string mode = "auto";
   bool json = false;
   ImportOptions import;
   TrainingFlags training;
@@ -27,6 +28,7 @@ int explain(ExplainFlags &flags) {
   if (!parseDims(flags.dims, flags.import) || !flags.training.resolve())
     return 1;
   flags.import.openBatch = kOpenBatch;
+  flags.import.mode = modeNamed(flags.mode);
   Session session(/*remarks=*/false);
   ImportReport imported;
   OwningOpRef<ModuleOp> module =
@@ -91,6 +93,7 @@ void addExplainCommand(CLI::App &app, int &status) {
       app.add_subcommand("explain", "Shows every cast with its reason, the precision of every op, and the memory plan");
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_flag("--json", flags->json, "As JSON");
+  addModeOption(*command, flags->mode);
   addImportOptions(*command, flags->import, flags->dims);
   flags->training.addTo(*command);
   command->callback([flags, &status] { status = explain(*flags); });

@@ -83,7 +83,7 @@ int exportModel(const ExportFlags &flags) {
     tensors = trainedTensors(*reader);
   };
   if (auto error = rt::attempt(read)) {
-    llvm::errs() << error->text();
+    say(error->text());
     return 1;
   }
   Session session;

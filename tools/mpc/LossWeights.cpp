@@ -2,6 +2,7 @@
 #include "tools/mpc/LossWeights.h"
 #include "runtime/core/data/Array.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Terminal.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 #include <optional>
@@ -37,7 +38,7 @@ bool expandLossWeights(std::string &text) {
     }
   });
   if (error)
-    llvm::errs() << error->text();
+    llvm::errs() << rt::withPaintedLabels(error->text(), 2);
   return !error;
 }
 

@@ -55,7 +55,7 @@ static void complain(const CLI::App &app, const CLI::ParseError &error, llvm::St
         break;
       }
   }
-  llvm::errs() << "error: command line: " << what << "\nhint: " << hint << '\n';
+  mpc::tool::fail("command line", what, hint);
 }
 
 int main(int argc, char **argv) {
@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
     complain(app, error, argc > 1 ? argv[1] : "");
     return 1;
   } catch (const std::exception &error) {
-    llvm::errs() << "error: mpc: " << error.what() << '\n';
+    mpc::tool::say(llvm::Twine("error: mpc: ") + error.what() + "\n");
     return 1;
   }
   return mpc::tool::finishOutput(status);

@@ -50,7 +50,7 @@ int run(RunFlags &flags) {
       bindBatch(flags, *data, checkOnnx(session.context(), flags.model, flags.import).unboundDims);
   };
   if (auto error = rt::attempt(prepare)) {
-    llvm::errs() << error->text();
+    say(error->text());
     return 1;
   }
   ImportReport report;
@@ -65,7 +65,7 @@ int run(RunFlags &flags) {
   if (failed(program))
     return 1;
   auto execute = [&] {
-    flags.session.note = [](const std::string &line) { llvm::errs() << line << '\n'; };
+    flags.session.note = [](const std::string &line) { say("note: " + line + "\n"); };
     rt::Session running(programInMemory(std::move(*program)), flags.session);
     const rt::Entry &entry = running.entryOfKind("predict");
     for (const rt::Port &input : entry.inputs) {
@@ -83,7 +83,7 @@ int run(RunFlags &flags) {
     writer.finish();
   };
   if (auto error = rt::attempt(execute)) {
-    llvm::errs() << error->text();
+    say(error->text());
     status = 1;
   }
   return status;

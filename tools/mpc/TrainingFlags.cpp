@@ -54,10 +54,6 @@ bool TrainingFlags::resolve() {
   return true;
 }
 
-static llvm::StringRef standardOf(llvm::StringRef name) {
-  return llvm::find_if(trainingFlags(), [&](const TrainingFlag &flag) { return flag.name == name; })->values.standard;
-}
-
 static std::string shortText(double value) {
   char buffer[32];
   snprintf(buffer, sizeof buffer, "%g", value);
@@ -70,7 +66,7 @@ void TrainingFlags::assumeOptimizer(std::vector<std::string> &lines) const {
     return; // each step names its own optimizer
   auto [name, hyperparameters] = llvm::StringRef(options.optimizer).split(',');
   if (!request.optimizer)
-    lines.push_back((llvm::Twine("--optimizer=") + (request.momentum ? name : standardOf("optimizer"))).str());
+    lines.push_back(("--optimizer=" + name).str());
   const optimizers::Optimizer *known = optimizers::findOptimizer(name);
   if (!known || hyperparameters.starts_with("lr=") || hyperparameters.contains(",lr="))
     return;

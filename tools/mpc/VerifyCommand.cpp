@@ -208,7 +208,7 @@ int verify(VerifyFlags &flags) {
     complete(flags, *reference);
   };
   if (std::optional<rt::Error> error = rt::attempt(prepare)) {
-    llvm::errs() << error->text();
+    say(error->text());
     return 1;
   }
   TargetOptions targets;
@@ -240,7 +240,7 @@ int verify(VerifyFlags &flags) {
 
   int status = 1;
   auto compare = [&] {
-    flags.session.note = [](const std::string &line) { llvm::errs() << "note: " << line << '\n'; };
+    flags.session.note = [](const std::string &line) { say("note: " + line + "\n"); };
     const StepNumbers numbers = runStep(std::move(*program), *reference, flags.session);
     printHead(flags, *reference, numbers, dropouts);
     const std::vector<Row> rows =
@@ -260,7 +260,7 @@ int verify(VerifyFlags &flags) {
     status = equal ? reportAgreement(flags, rows) : reportDifference(flags, rows, forward);
   };
   if (std::optional<rt::Error> error = rt::attempt(compare)) {
-    llvm::errs() << error->text();
+    say(error->text());
     return 1;
   }
   return status;
