@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Training/LossSpec.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Support/Nearest.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
@@ -106,7 +108,10 @@ FailureOr<LossSpec> training::parseLossSpec(Location loc, StringRef text) {
     return emitErrorWithHint(loc, "loss '" + text + "' names no output",
                              "write output:NAME, the output of the network that is its loss");
   if (form == forms.end())
-    return emitErrorWithHint(loc, "there is no loss '" + formName + "'", "the losses are " + nameLosses());
+    return emitErrorWithHint(
+        loc, "there is no loss '" + formName + "'",
+        didYouMean(formName, llvm::map_to_vector(forms, [](const LossForm &f) { return StringRef(f.name); })) +
+            "the losses are " + nameLosses());
   LossSpec spec;
   spec.form = form;
   size_t begin = optionsBegin(rest);

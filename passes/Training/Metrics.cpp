@@ -2,6 +2,7 @@
 #include "passes/Training/Metrics.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Support/Nearest.h"
 #include "passes/Training/SampleLoss.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -101,7 +102,9 @@ FailureOr<ArrayAttr> training::addMetrics(EntryBuilder &entry, ArrayRef<std::str
     SmallVector<StringRef> parts;
     StringRef(text).split(parts, ':');
     if (parts.size() != 3 || parts[0] != "accuracy")
-      return emitErrorWithHint(entry.loc, "'" + text + "' is not a metric", "write accuracy:LOGITS:LABELS");
+      return emitErrorWithHint(entry.loc, "'" + text + "' is not a metric",
+                               (parts[0] == "accuracy" ? "" : didYouMean(parts[0], {"accuracy"})) +
+                                   "write accuracy:LOGITS:LABELS");
     Value logits = entry.output(parts[1]);
     if (!logits && parts[1] == "logits")
       logits = own ? own->logits : classification.logits;

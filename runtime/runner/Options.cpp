@@ -2,7 +2,9 @@
 #include "runtime/runner/Options.h"
 
 #include "runtime/runner/Checks.h"
+#include "runtime/runner/Help.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Terminal.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -10,6 +12,7 @@
 namespace mpc::rt {
 
 static void addSessionOptions(CLI::App &app, Options &options) {
+  beginGroup(app, "Machine");
   app.add_option("--threads", options.session.threads, "CPU threads (0: all available)")
       ->check(wholeNumber(0, 4096, "a number of threads from 0 to 4096"));
   app.add_option("--device", options.session.device,
@@ -27,6 +30,7 @@ static void addSessionOptions(CLI::App &app, Options &options) {
   app.add_option("--library", options.session.library,
                  "who computes matrix products and convolutions: auto, onednn or generic")
       ->check(oneOf("auto,onednn,generic"));
+  beginGroup(app, "Random numbers");
   app.add_option("--seed", options.train.seed, "seed of initial values and of the order of the samples");
 }
 
@@ -43,6 +47,7 @@ static bool readsData(const Program *program, std::string_view kind) {
 }
 
 static void addDataOptions(CLI::App &app, const Program *program, std::string_view kind, Options &options) {
+  beginGroup(app, "Data");
   app.add_option(
          "--data", options.train.data.files,
          "FILE.npz, or INPUT=FILE with .npy, IDX (.gz) or FILE.npz:ARRAY; several joined with ','; not needed by a "
@@ -84,11 +89,13 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   CLI::App &command = *app.add_subcommand("train", "train on data, with checkpoints and evaluation");
   addDataOptions(command, program, "train", options);
   command.add_option("--val", train.validation, "data for evaluation after each epoch");
+  beginGroup(command, "Training");
   auto *epochs =
       command.add_option("--epochs", train.epochs, "passes over the data (1); without inputs a pass is one step")
           ->check(positiveCount());
   command.add_option("--steps", train.steps, "steps instead of epochs")->check(positiveCount())->excludes(epochs);
   addHyperOptions(command, program, options);
+  beginGroup(command, "Learning rate");
   command
       .add_option_function<std::string>(
           "--schedule", [&train](const std::string &name) { train.schedule.kind = Schedule::kindOf(name); },
@@ -101,6 +108,7 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   command.add_option("--min-lr", train.schedule.minRate, "lower bound of the learning rate")
       ->check(finiteNumber(/*aboveZero=*/false));
   command.add_option("--warmup", train.schedule.warmup, "steps of linear growth at the start")->check(count());
+  beginGroup(command, "Training");
   command.add_flag_function(
       "--no-shuffle", [&train](int64_t) { train.shuffle = false; }, "keep the samples in file order");
   auto *init = command.add_option("--init", train.init, "start from the parameters in this safetensors file");
@@ -110,17 +118,21 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
           "REGEX: parameters that the file of --init may lack or have in another shape, such as a new head; they keep "
           "their initial values")
       ->needs(init);
+  beginGroup(command, "Log and evaluation");
   command.add_option(
       "--log", train.log,
       "write a line for each logged step to this file: a JSON object, or a row of a table where the name "
       "ends in .csv");
   command.add_option("--log-every", train.logEvery, "steps between log lines (50)")->check(positiveCount());
   command.add_option("--eval-every", train.evalEvery, "epochs between evaluations (1)")->check(positiveCount());
+  beginGroup(command, "Checkpoints");
   command.add_option("--checkpoint-dir", train.checkpointFolder,
                      "folder for checkpoints; must hold no checkpoint unless --resume is given");
   command.add_option("--checkpoint-every", train.checkpointEvery, "steps between checkpoints (0: each epoch)")
       ->check(count());
   command.add_option("--keep", train.keep, "checkpoints to keep (3; 0: all)")->check(count());
+  command.add_flag("--resume", train.resume, "continue from the newest checkpoint in --checkpoint-dir");
+  beginGroup(command, "Steps that are not finite");
   command
       .add_option_function<std::string>(
           "--nan",
@@ -131,7 +143,6 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
           "(default), "
           "skip them, or ignore it: update with them")
       ->check(oneOf("stop,skip,ignore"));
-  command.add_flag("--resume", train.resume, "continue from the newest checkpoint in --checkpoint-dir");
   command
       .add_option_function<std::vector<int64_t>>(
           "--inject-inf",
@@ -140,19 +151,23 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
           "gradients are not finite")
       ->delimiter(',');
   addSessionOptions(command, options);
+  setExample(command, "train --data train.npz --val test.npz --epochs 5 --checkpoint-dir checkpoints");
   command.callback([&options] { options.command = Options::Train; });
 }
 
 static void addOthers(CLI::App &app, const Program *program, Options &options) {
   CLI::App &eval = *app.add_subcommand("eval", "loss and metrics over data");
   addDataOptions(eval, program, "eval", options);
+  beginGroup(eval, "Evaluation");
   eval.add_option("--checkpoint", options.checkpoint, "parameters to evaluate (default: the initial ones)");
   eval.add_flag("--json", options.json, "print one JSON object");
   addSessionOptions(eval, options);
+  setExample(eval, "eval --data test.npz --checkpoint checkpoints/step-00000561.safetensors");
   eval.callback([&options] { options.command = Options::Eval; });
 
   CLI::App &predict = *app.add_subcommand("predict", "outputs of the network for data");
   addDataOptions(predict, program, "predict", options);
+  beginGroup(predict, "Prediction");
   predict
       .add_option("--out", options.out,
                   "the .npz to write: outputs in which each sample decides its own part are joined over all "
@@ -160,10 +175,12 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
       ->required();
   predict.add_option("--checkpoint", options.checkpoint, "parameters to use (default: the initial ones)");
   addSessionOptions(predict, options);
+  setExample(predict, "predict --data test.npz --checkpoint checkpoints/step-00000561.safetensors --out outputs.npz");
   predict.callback([&options] { options.command = Options::Predict; });
 
   CLI::App &trace = *app.add_subcommand("trace", "repeat one batch and write losses, gradients and state");
   addDataOptions(trace, program, "train", options);
+  beginGroup(trace, "Trace");
   trace.add_option("--steps", options.traceSteps, "how many steps")
       ->required()
       ->check(wholeNumber(1, 1'000'000, "a positive whole number up to 10^6"));
@@ -171,9 +188,11 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
   trace.add_option("--checkpoint", options.checkpoint, "state to start from");
   addHyperOptions(trace, program, options);
   addSessionOptions(trace, options);
+  setExample(trace, "trace --data train.npz --steps 3 --out trace.npz");
   trace.callback([&options] { options.command = Options::Trace; });
 
   CLI::App &bench = *app.add_subcommand("bench", "time training steps on made-up data");
+  beginGroup(bench, "Measurement");
   bench.add_option("--steps", options.bench.steps, "timed steps")->check(positiveCount());
   bench.add_option("--warmup", options.bench.warmup, "steps before them")->check(count());
   bench.add_flag(
@@ -181,10 +200,12 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
       "list the time of every launch, slowest first, with its bandwidth, and the sums over launches of one kind");
   bench.add_flag("--json", options.json, "print one JSON object");
   addSessionOptions(bench, options);
+  setExample(bench, "bench --steps 20 --profile");
   bench.callback([&options] { options.command = Options::Bench; });
 
   CLI::App &info = *app.add_subcommand("info", "what this program is");
   info.add_flag("--json", options.json, "as one JSON object");
+  setExample(info, "info --json");
   info.callback([&options] { options.command = Options::Info; });
 }
 
@@ -193,25 +214,32 @@ void addCommands(CLI::App &app, const Program *program, Options &options) {
   addOthers(app, program, options);
 }
 
+/// Returns "digits (mpc 0.2.0): fp16 O2, batch 64, for host, sm_80".
+static std::string versionOf(const Program *program) {
+  if (!program)
+    return "mpc-runner: carries no model";
+  const Manifest &manifest = program->manifest();
+  std::string targets;
+  for (const Plan &plan : manifest.plans)
+    targets += concat(targets.empty() ? ", for " : ", ", plan.target);
+  return concat(manifest.model, " (", manifest.producer, "): ", manifest.precisionType, " ", manifest.optLevel,
+                ", batch ", manifest.batch, targets);
+}
+
 std::optional<int> parseOptions(int argc, char **argv, const Program *program, Options &options) {
   std::string model = program ? program->manifest().model : "no model";
   CLI::App app(concat("A training program made by mpc (", model, ")."));
+  app.formatter_fn(helpText);
   app.require_subcommand(1);
+  app.set_version_flag("--version", [=] { return versionOf(program); }, "print the model, its precision and targets");
   addCommands(app, program, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
-      return app.exit(error); // prints help
-    CLI::App *at = &app;
-    for (CLI::App *sub : app.get_subcommands())
-      at = sub;
-    std::string what = error.what();
-    if (at == &app && argc > 1 && argv[1][0] != '-')
-      what = concat("unknown command '", argv[1], "'");
-    std::fputs(
-        Error("", what, concat("see '", argv[0], at == &app ? "" : " " + at->get_name(), " --help'")).text().c_str(),
-        stderr);
+      return app.exit(error); // prints help or the version
+    Error mistake = mistakeIn(app, error, argv[0], {argv + 1, argv + argc});
+    std::fputs(withPaintedLabels(mistake.text(), 2).c_str(), stderr);
     return 1;
   }
   options.session.seed = options.train.seed;

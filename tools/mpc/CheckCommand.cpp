@@ -1,6 +1,7 @@
 //===- CheckCommand.cpp - mpc check: lists everything that keeps a model from training, at once ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline/Check.h"
+#include "runtime/runner/Help.h"
 #include "tools/mpc/Common.h"
 #include "tools/mpc/TrainingFlags.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -101,6 +102,7 @@ void addCheckCommand(CLI::App &app, int &status) {
   addModeOption(*command, flags->mode);
   addImportOptions(*command, flags->import, flags->dims);
   flags->training.addTo(*command);
+  rt::setExample(*command, "check model.onnx --batch 64 --loss softmax_cross_entropy:logits:label");
   command->callback([flags, &status] { status = check(*flags); });
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/core/Device.h"
 #include "runtime/core/Program.h"
 #include "runtime/runner/Checks.h"
+#include "runtime/runner/Help.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Outputs.h"
 #include "runtime/support/Standard.h"
@@ -99,6 +100,7 @@ void printAssumed(ArrayRef<std::string> found, const TrainingFlags &training, Ar
 }
 
 void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::string> &dims) {
+  rt::beginGroup(app, kNetworkGroup);
   app.add_option("--batch", options.batch,
                  "Leading dimension of the data inputs; binds or rebinds it (default: the file's; 32 for training "
                  "where that is open)")
@@ -122,6 +124,7 @@ void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::st
 }
 
 void addModeOption(CLI::App &app, std::string &mode) {
+  rt::beginGroup(app, kNetworkGroup);
   app.add_option("--mode", mode,
                  "Batch norms and dropouts in inference form. train: they train; as-exported: they stay; auto: they "
                  "stay in a file that was exported for training, else they train")
@@ -153,6 +156,7 @@ std::shared_ptr<const rt::Program> programInMemory(CompiledProgram &&program) {
 }
 
 void addHostOptions(CLI::App &app, rt::DeviceOptions &options) {
+  rt::beginGroup(app, "Machine");
   app.add_option("--threads", options.threads, "Threads (default: all CPUs)")
       ->check(rt::wholeNumber(0, 4096, "a number of threads from 0 to 4096"));
   app.add_option("--library", options.library, "auto, onednn or generic")

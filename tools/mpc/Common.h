@@ -52,6 +52,8 @@ void printAssumed(llvm::ArrayRef<std::string> found, const TrainingFlags &traini
 CLI::Validator positiveInteger();
 /// The batch of training if neither the file nor the user gives one.
 inline constexpr int64_t kOpenBatch = 32;
+/// The group of options that say how the network's file is read.
+inline constexpr char kNetworkGroup[] = "Network";
 /// Adds the options of the import that several subcommands take.
 void addImportOptions(CLI::App &app, ImportOptions &options, std::vector<std::string> &dims);
 /// Adds --mode, which says what happens to batch norms and dropouts in inference form.

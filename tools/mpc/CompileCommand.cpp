@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Package/ProgramFile.h"
 #include "compiler/Pipeline/Check.h"
+#include "runtime/runner/Help.h"
 #include "tools/mpc/CompileForms.h"
 #include "tools/mpc/StepTable.h"
 #include "mlir/IR/AsmState.h"
@@ -255,7 +256,9 @@ void addCompileCommand(CLI::App &app, int &status) {
   flags->cpu = cpuNames(HostCpu::levels(), ",");
   CLI::App *command = app.add_subcommand("compile", "Compiles an ONNX network to a training program");
   command->add_option("model", flags->model, "ONNX file")->required();
+  rt::beginGroup(*command, "Output");
   command->add_option("-o,--output", flags->output, "The program (default: the model's name)");
+  rt::beginGroup(*command, "Targets and kernels");
   addTargetOption(*command, flags->targets);
   command
       ->add_flag("--kernel-report{kernels}", flags->kernelReport,
@@ -272,8 +275,8 @@ void addCompileCommand(CLI::App &app, int &status) {
   addPtxasOption(*command, flags->ptxas);
   command->add_option("--cpu", flags->cpu, "CPUs that host code is made for; the program takes the best it can run")
       ->capture_default_str();
+  rt::beginGroup(*command, "Output");
   command->add_option("--emit", flags->emit, describeForms())->check(CLI::IsMember(formNames()))->capture_default_str();
-  addModeOption(*command, flags->mode);
   command->add_option("--memory-limit", flags->memoryLimit, "Fail if the plan needs more (512MiB, 2GiB)");
   command->add_option("--dump-ir", flags->dumpIr, "Print the IR after a stage (or all) to stderr");
   command->add_flag("--bundle", flags->bundle, "Put the libraries that the program opens beside it");
@@ -282,8 +285,11 @@ void addCompileCommand(CLI::App &app, int &status) {
       ->add_flag("-v,--verbose", flags->verbose,
                  "Also print which parameters are in which --param-group (none: they are in no group)")
       ->excludes(quiet);
+  addModeOption(*command, flags->mode);
   addImportOptions(*command, flags->import, flags->dims);
   flags->training.addTo(*command);
+  rt::setExample(*command,
+                 "compile model.onnx -o model --batch 64 --precision fp16 --optimizer sgd --momentum 0.9 --lr 0.05");
   command->callback([flags, &status] { status = compile(*flags); });
 }
 

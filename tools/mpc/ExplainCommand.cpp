@@ -3,6 +3,7 @@
 #include "compiler/Pipeline/Check.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Train/IR/Train.h"
+#include "runtime/runner/Help.h"
 #include "tools/mpc/Common.h"
 #include "tools/mpc/ExplainReport.h"
 #include "tools/mpc/TrainingFlags.h"
@@ -96,6 +97,7 @@ void addExplainCommand(CLI::App &app, int &status) {
   addModeOption(*command, flags->mode);
   addImportOptions(*command, flags->import, flags->dims);
   flags->training.addTo(*command);
+  rt::setExample(*command, "explain model.onnx --precision bf16 --opt-level O2");
   command->callback([flags, &status] { status = explain(*flags); });
 }
 

@@ -3,6 +3,7 @@
 #include "compiler/Export/Onnx/Exporter.h"
 #include "compiler/Package/ProgramFile.h"
 #include "runtime/core/state/Network.h"
+#include "runtime/runner/Help.h"
 #include "runtime/support/AtomicFile.h"
 #include "runtime/support/Error.h"
 #include "tools/mpc/Common.h"
@@ -134,6 +135,7 @@ void addExportCommand(CLI::App &app, int &status) {
                  "convolutions before them. Without it these nodes stay, set to inference")
       ->check(CLI::IsMember({"remove", "fold"}));
   command->add_option("-o,--output", flags->output, "ONNX file to write")->required();
+  rt::setExample(*command, "export model.onnx --checkpoint checkpoints/step-00000561.safetensors -o trained.onnx");
   command->callback([flags, &status] { status = exportModel(*flags); });
 }
 

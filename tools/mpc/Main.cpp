@@ -1,10 +1,10 @@
 //===- Main.cpp - the mpc command ------------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Package/Version.h"
+#include "runtime/runner/Help.h"
 #include "runtime/support/Standard.h"
 #include "tools/mpc/Common.h"
 #include "tools/mpc/MlirOptions.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Signals.h"
 #include <CLI/CLI.hpp>
@@ -23,47 +23,13 @@
   _exit(1);
 }
 
-/// Returns the option of a command that an unknown word may mean; "" when none is similar.
-static std::string nearestOption(const CLI::App &command, llvm::StringRef word) {
-  const std::string wanted = llvm::join(llvm::split(word.ltrim('-').split('=').first.lower(), '_'), "-");
-  std::string nearest;
-  unsigned least = unsigned(std::max<size_t>(1, wanted.size() / 3)) + 1;
-  for (const CLI::Option *option : command.get_options())
-    for (const std::string &name : option->get_lnames())
-      if (unsigned distance = llvm::StringRef(name).edit_distance(wanted, /*AllowReplacements=*/true, least);
-          distance < least) {
-        least = distance;
-        nearest = "--" + name;
-      }
-  return nearest;
-}
-
-/// Prints what is wrong with a command line, and what to type instead.
-static void complain(const CLI::App &app, const CLI::ParseError &error, llvm::StringRef first) {
-  std::string what = error.what(), hint = "run 'mpc --help' or 'mpc COMMAND --help' for the options";
-  if (app.get_subcommands().empty()) {
-    if (!first.empty() && first[0] != '-')
-      what = "unknown command '" + first.str() + "'";
-  } else {
-    const CLI::App &command = *app.get_subcommands().front();
-    hint = "run 'mpc " + command.get_name() + " --help' for the options";
-    for (const std::string &word : command.remaining(/*recurse=*/true))
-      if (llvm::StringRef(word).starts_with("-")) {
-        what = "unknown option '" + word + "'";
-        if (std::string nearest = nearestOption(command, word); !nearest.empty())
-          hint = "did you mean " + nearest + "? " + hint;
-        break;
-      }
-  }
-  mpc::tool::fail("command line", what, hint);
-}
-
 int main(int argc, char **argv) {
   std::set_new_handler(endWithoutMemory);
   llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { endWithoutMemory(); });
   mpc::rt::openStandardDescriptors();
   llvm::errs().tie(&llvm::outs()); // if both go to one file, an error comes after the earlier output
   CLI::App app("mpc: compiles ONNX networks to standalone mixed-precision training programs", "mpc");
+  app.formatter_fn(mpc::rt::helpText);
   app.require_subcommand(1);
   app.set_version_flag("--version", mpc::producer());
   int status = 0;
@@ -76,7 +42,7 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) // prints help
       return mpc::tool::finishOutput(app.exit(error));
-    complain(app, error, argc > 1 ? argv[1] : "");
+    mpc::tool::say(mpc::rt::mistakeIn(app, error, "mpc", words).text());
     return 1;
   } catch (const std::exception &error) {
     mpc::tool::say(llvm::Twine("error: mpc: ") + error.what() + "\n");

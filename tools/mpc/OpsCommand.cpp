@@ -4,6 +4,7 @@
 #include "dialects/Interfaces/Differentiable.h"
 #include "dialects/Interfaces/Precision.h"
 #include "dialects/Train/IR/Train.h"
+#include "runtime/runner/Help.h"
 #include "tools/mpc/Common.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -227,6 +228,7 @@ void addOpsCommand(CLI::App &app, int &status) {
   command->add_option("--examples", flags->examples, "Folder of ONNX's backend node tests: shows what each op becomes")
       ->check(CLI::ExistingDirectory)
       ->needs(markdown);
+  rt::setExample(*command, "ops --json");
   command->callback([flags, &status] {
     Session session;
     std::vector<SupportedOp> onnx = supportedOps();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/core/Session.h"
 #include "runtime/core/data/Npz.h"
+#include "runtime/runner/Help.h"
 #include "runtime/support/Error.h"
 #include "tools/mpc/Common.h"
 #include "llvm/Support/Path.h"
@@ -99,6 +100,7 @@ void addRunCommand(CLI::App &app, int &status) {
   command->add_option("--out", flags->out, "npz file for the outputs")->required();
   addHostOptions(*command, flags->session);
   addImportOptions(*command, flags->import, flags->dims);
+  rt::setExample(*command, "run model.onnx --data inputs.npz --out outputs.npz");
   command->callback([flags, &status] { status = run(*flags); });
 }
 

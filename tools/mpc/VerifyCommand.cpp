@@ -5,6 +5,7 @@
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Numbers.h"
 #include "dialects/Train/IR/Names.h"
+#include "runtime/runner/Help.h"
 #include "runtime/support/Error.h"
 #include "tools/mpc/Common.h"
 #include "tools/mpc/FirstDifference.h"
@@ -300,6 +301,7 @@ void addVerifyCommand(CLI::App &app, int &status) {
   command->get_option("--precision")->default_str("fp32");
   command->get_option("--loss")->description("The reference's loss, unless another one is given");
   command->footer(describeTolerances());
+  rt::setExample(*command, "verify model.onnx --reference reference.npz --precision fp16");
   command->callback([flags, &status] { status = verify(*flags); });
 }
 

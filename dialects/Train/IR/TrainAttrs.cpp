@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Support/Attributes.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Support/Nearest.h"
 #include "dialects/Support/Numbers.h"
 #include "dialects/Support/Pattern.h"
 #include "dialects/Train/Optimizers/Registry.h"
@@ -73,18 +74,23 @@ static LogicalResult rejectValue(EmitError emitError, const optimizers::Optimize
 
 OptimizerAttr OptimizerAttr::fromNumbers(EmitError emitError, MLIRContext *context, StringRef name,
                                          ArrayRef<NamedNumber> numbers) {
-  auto fail = [&](const Twine &message) {
-    (void)emitErrorWithHint(emitError, message, "the optimizers are " + optimizers::describeOptimizers());
+  auto fail = [&](const Twine &message, StringRef word, ArrayRef<StringRef> names) {
+    (void)emitErrorWithHint(emitError, message,
+                            didYouMean(word, names) + "the optimizers are " + optimizers::describeOptimizers());
     return OptimizerAttr();
   };
   const optimizers::Optimizer *rule = optimizers::findOptimizer(name);
   if (!rule)
-    return fail("there is no optimizer '" + name + "'");
+    return fail("there is no optimizer '" + name + "'", name,
+                llvm::map_to_vector(optimizers::allOptimizers(),
+                                    [](const optimizers::Optimizer *o) { return StringRef(o->name); }));
   auto values = llvm::map_to_vector(rule->hyperparameters, [](const Hyperparameter *h) { return h->defaultValue; });
   for (const NamedNumber &given : numbers) {
     auto known = llvm::find_if(rule->hyperparameters, [&](const Hyperparameter *h) { return h->name == given.first; });
     if (known == rule->hyperparameters.end())
-      return fail("optimizer " + rule->name + ": no hyperparameter '" + given.first + "'");
+      return fail(
+          "optimizer " + rule->name + ": no hyperparameter '" + given.first + "'", given.first,
+          llvm::map_to_vector(rule->hyperparameters, [](const Hyperparameter *h) { return StringRef(h->name); }));
     if (!given.second)
       return (void)rejectValue(emitError, *rule, **known, "no number"), OptimizerAttr();
     values[known - rule->hyperparameters.begin()] = *given.second;

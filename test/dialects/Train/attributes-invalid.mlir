@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --split-input-file --verify-diagnostics
 
 // expected-error @+2 {{there is no optimizer 'sgdd'}}
-// expected-note @+1 {{hint: the optimizers are sgd (lr=0.01, momentum=0, dampening=0, nesterov=0, weight_decay=0); adam (lr=0.001, beta1=0.9}}
+// expected-note @+1 {{hint: did you mean 'sgd'? the optimizers are sgd (lr=0.01, momentum=0, dampening=0, nesterov=0, weight_decay=0); adam (lr=0.001, beta1=0.9}}
 func.func private @f() attributes {a = #train.optimizer<sgdd>}
 
 // -----
