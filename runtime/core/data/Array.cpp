@@ -2,8 +2,8 @@
 #include "runtime/core/data/Array.h"
 
 #include "runtime/core/data/Idx.h"
+#include "runtime/core/data/Kinds.h"
 #include "runtime/core/data/Npy.h"
-#include "runtime/support/Error.h"
 
 namespace mpc::rt {
 
@@ -14,8 +14,7 @@ Array readArrayFile(const std::string &path, const ArrayCheck &check) {
     return parseNpy(bytes, file, path, check);
   if (isIdx(bytes))
     return parseIdx(bytes, path, check);
-  fail(path, bytes.empty() ? "the file is empty" : "unknown kind of data file",
-       "use .npz, .npy, or IDX files (plain or .gz)");
+  refuseData(path, bytes);
 }
 
 } // namespace mpc::rt

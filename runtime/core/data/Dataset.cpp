@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/core/data/Dataset.h"
 
+#include "runtime/core/data/Kinds.h"
 #include "runtime/core/data/Npz.h"
 #include "runtime/host/Threads.h"
 #include "runtime/support/Error.h"
@@ -156,6 +157,7 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
         continue; // the data is for an input that these entries lack, such as labels for predict
       auto [path, member] = splitMember(named ? item.substr(equals + 1) : item);
       lastFile = path;
+      refuseFolder(path);
       if (!NpzReader::isZip(MappedFile::open(path)->bytes())) {
         // What the file holds matters more than its name: a missing input name is an error only after the
         // header has been read.
@@ -173,6 +175,9 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
         continue;
       }
       auto archive = openArchive(path);
+      if (std::string_view bytes = MappedFile::open(path)->bytes();
+          archive->names().empty() && bytes.starts_with("PK\3\4")) // an empty .npz has no local header
+        refuseData(path, bytes);
       for (const std::string &array : archive->names()) {
         found += (found.empty() ? "" : ", ") + array;
         if (name.empty() ? wanted(array) : array == (member.empty() ? name : member)) {

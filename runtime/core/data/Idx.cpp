@@ -2,6 +2,7 @@
 #include "runtime/core/data/Idx.h"
 
 #include "runtime/core/data/Inflate.h"
+#include "runtime/core/data/Kinds.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
@@ -57,7 +58,7 @@ Array parseIdx(std::string_view bytes, const std::string &where, const ArrayChec
   Source source(bytes, where);
   unsigned char data[4], extent[4];
   if (source.read(data, 4) < 4 || data[0] != 0 || data[1] != 0)
-    fail(where, "is not in IDX format", "use .npz, .npy, or IDX files (plain or .gz)");
+    refuseData(where, bytes);
   Array array;
   switch (data[2]) {
   case 0x08:

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import struct
+import zipfile
 import zlib
 
 import numpy as np
@@ -132,6 +133,21 @@ def folder_named(name):
     return lambda folder: os.mkdir(f"{folder}/{name}")
 
 
+def folder_with(name, *files):
+    def make(folder):
+        os.mkdir(f"{folder}/{name}")
+        for file in files:
+            open(f"{folder}/{name}/{file}", "wb").close()
+    return make
+
+
+def zipped(name, member):
+    def make(folder):
+        with zipfile.ZipFile(f"{folder}/{name}", "w") as archive:
+            archive.writestr(member, b"no array")
+    return make
+
+
 ROWS = [
     # The command line
     Row("unknown-command", "mlp.program juggle", ["unknown command 'juggle'"]),
@@ -170,9 +186,14 @@ ROWS = [
     Row("normalize-channels-that-divide", EVAL + "--normalize x=0:0,1", ["--normalize", "2 channels for input 'x'"]),
     # Data files
     Row("data-missing", "mlp.program train --data nowhere.npz", ["nowhere.npz", "No such file"]),
-    Row("data-is-a-folder", "mlp.program train --data bad.npz", ["bad.npz"], folder_named("bad.npz")),
+    Row("data-is-a-folder", "mlp.program train --data bad.npz", ["bad.npz: is a folder, and data are arrays in files", "numpy.savez"], folder_named("bad.npz")),
+    Row("data-is-a-folder-with-data", "mlp.program train --data bad", ["bad: is a folder", "name a file in it, such as bad/a.npz"], folder_with("bad", "b.npz", "a.npz", "readme.txt")),
+    Row("data-is-a-picture", "mlp.program train --data bad.jpg", ["bad.jpg: is a JPEG picture, not an array", "mpc reads arrays: .npz, .npy, or IDX"], raw("bad.jpg", b"\xff\xd8\xff\xe0\0\x10JFIF")),
+    Row("data-is-an-archive", "mlp.program train --data bad.tar.xz", ["bad.tar.xz: is an xz archive, not an array", "unpack it first"], raw("bad.tar.xz", b"\xfd7zXZ\0\0\4")),
+    Row("data-is-a-packed-tar", "mlp.program train --data bad.tar.gz", ["bad.tar.gz: is a tar archive, not an array", "unpack it first"], raw("bad.tar.gz", gzip.compress(b"name" + bytes(1020)))),
+    Row("data-is-a-zip", "mlp.program train --data bad.zip", ["bad.zip: is a zip archive without .npy arrays", "unpack it first"], zipped("bad.zip", "a.png")),
     Row("data-empty-file", TRAIN, ["bad.npz", "empty"], raw("bad.npz", b"")),
-    Row("data-text", TRAIN, ["bad.npz"], raw("bad.npz", b"x,label\n1,2\n")),
+    Row("data-text", TRAIN, ["bad.npz: is text, not an array", "numpy.loadtxt"], raw("bad.npz", b"x,label\n1,2\n")),
     Row("data-truncated", TRAIN, ["bad.npz"], cut("train.npz", "bad.npz", 700)),
     Row("data-truncated-in-directory", TRAIN, ["bad.npz"], lambda f: cut("train.npz", "bad.npz", os.path.getsize(f"{f}/train.npz") - 30)(f)),
     Row("data-array-missing", TRAIN, ["no data for input 'label'", "x"], data(lambda a: a.pop("label"))),
