@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the generated pages of docs/: ops, command line, dialects, passes.
+"""Writes the generated pages of docs/: ops, command line, C API, dialects, passes.
 
 usage: generate.py --build BUILD [--check]
 --check writes nothing and exits with status 1 when a committed page is not what the tools print.
@@ -12,6 +12,8 @@ import os
 import re
 import subprocess
 import sys
+
+import c_api
 
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 DIALECTS = {"graph": "dialects/Graph/IR/GraphOps.td", "train": "dialects/Train/IR/TrainOps.td", "kernel": "dialects/Kernel/IR/Kernel.td"}
@@ -33,6 +35,7 @@ def tblgen(llvm, file, *flags):
 def pages(build, llvm, examples):
     binaries = os.path.join(build, "bin")
     result = {"docs/ops.md": output(os.path.join(binaries, "mpc"), "ops", "--markdown", *(["--examples", examples] if os.path.isdir(examples) else [])), "docs/cli.md": output(os.path.join(binaries, "mpc-docs"))}
+    result["docs/c-api.md"] = c_api.page(SOURCE)
     for name, file in DIALECTS.items():
         result[f"docs/dialects/{name}.md"] = tblgen(llvm, os.path.join(SOURCE, file), "-gen-dialect-doc", f"-dialect={name}")
     found = {os.path.relpath(os.path.dirname(f), SOURCE).removeprefix("passes/") for top in ("passes", "compiler") for f in glob.glob(os.path.join(SOURCE, top, "**", "Passes.td"), recursive=True)}
