@@ -11,6 +11,8 @@ SOURCE = os.path.join(HERE, "..", "..")
 MAKE_MODEL = os.path.join(SOURCE, "tools", "models", "make_model.py")
 EXPECTED = ["bin/mpc", "bin/mpc-opt", "include/mpc/cpu.h", "include/mpc/emulator.h", "include/mpc/kernel.h", "include/mpc/library.h", "include/mpc/program.h", "lib/cmake/mpc/mpc-config-version.cmake",
             "lib/cmake/mpc/mpc-config.cmake", "lib/mpc/libmpc-emulator.so", "lib/mpc/libmpc-program.so", "lib/mpc/mpc", "lib/mpc/mpc-opt", "lib/mpc/mpc-runner", "lib/mpc/mpc-tuner"]
+EXPECTED += ["share/bash-completion/completions/mpc", "share/fish/vendor_completions.d/mpc.fish", *(f"share/man/man1/mpc{page}.1" for page in
+             ("-check", "-compile", "-explain", "-export", "-ops", "-program", "-run", "-verify", "")), "share/zsh/site-functions/_mpc"]
 DOCUMENTS = ["CHANGELOG.md", "CITATION.cff", "LICENSE", "NOTICE", "README.md", "SECURITY.md"]
 # Maps a folder of the source to the folder in the prefix, and says which of its files are installed.
 FOLDERS = [("docs", "share/doc/mpc/docs", ".md"), ("tools/torch", "share/mpc/torch", ".py")]
@@ -56,6 +58,42 @@ def project():
         harness.must([f"{folder}/build/train", "info"])
 
 
+def bash_words(folder, *words):
+    """Returns what bash offers for the last of the words."""
+    script = f'source "{folder}/share/bash-completion/completions/mpc"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mpc; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    return harness.must(["bash", "-c", script, "bash", *words]).split()
+
+
+def completion():
+    with harness.folder() as folder:
+        installed(folder)
+        for words, wanted in ((("mpc", ""), {"compile", "check", "verify", "--version"}), (("mpc", "comp"), {"compile"}), (("mpc", "check", "--mo"), {"--mode", "--momentum"}),
+                              (("mpc", "compile", "--emit", ""), {"exe", "lib", "tuner"}), (("mpc", "compile", "--emit", "=", "l"), {"lib", "llvm"}), (("mpc", "compile", "--emit", "="), {"exe", "lib"})):
+            found = set(bash_words(folder, *words))
+            if not wanted <= found or (words[-1] not in ("", "=") and not all(word.startswith(words[-1]) for word in found)):
+                raise harness.Failure(f"{words}: {found}")
+        for words in (("mpc", "compile", "-o", ""), ("mpc", "compile", "mod")):
+            if bash_words(folder, *words):
+                raise harness.Failure(f"{words}: no file")
+        for shell, script in (("zsh", "zsh/site-functions/_mpc"), ("fish", "fish/vendor_completions.d/mpc.fish")):
+            if shutil.which(shell):
+                harness.must([shell, "-n", f"{folder}/share/{script}"])
+
+
+def man_pages():
+    with harness.folder() as folder:
+        installed(folder)
+        for command in ("mpc", "mpc-compile", "mpc-program"):
+            with open(f"{folder}/share/man/man1/{command}.1", encoding="utf-8") as file:
+                text = file.read()
+            if not text.split("\n")[1].startswith(f".TH {command.upper()} 1") or ".SH NAME" not in text or " SYNOPSIS" not in text:
+                raise harness.Failure(text[:500])
+            if shutil.which("groff"):
+                status, out, err = harness.run(["groff", "-man", "-Tascii", "-ww", f"{folder}/share/man/man1/{command}.1"])
+                if status != 0 or err or "NAME" not in out:
+                    raise harness.Failure(err)
+
+
 if __name__ == "__main__":
     OPTIONS = harness.arguments(__doc__)
-    harness.main([("install/files", files), ("install/project", project)], OPTIONS.only)
+    harness.main([("install/files", files), ("install/project", project), ("install/completion", completion), ("install/man pages", man_pages)], OPTIONS.only)

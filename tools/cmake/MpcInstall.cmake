@@ -6,6 +6,7 @@
 #   PREFIX/lib/cmake/mpc     find_package(mpc), with mpc_add_program and mpc_add_library
 #   PREFIX/share/mpc/torch   export.py, which exports modules of PyTorch for training
 #   PREFIX/share/doc/mpc     the licence, the notices and the documents
+#   PREFIX/share             completion scripts of bash, zsh and fish, and man pages (tools/mpc-docs)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(MPC_INSTALL_DIR ${CMAKE_INSTALL_LIBDIR}/mpc)
@@ -25,6 +26,8 @@ foreach(tool mpc mpc-opt)
     file(CREATE_LINK ${MPC_FROM_BIN}/${tool} \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/${tool}\" SYMBOLIC)")
 endforeach()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/abi/mpc DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+
+install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/mpc-config.cmake.in ${CMAKE_BINARY_DIR}/mpc-config.cmake INSTALL_DESTINATION ${MPC_CMAKE_DIR} PATH_VARS MPC_INSTALL_DIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/mpc-config-version.cmake COMPATIBILITY SameMinorVersion)

@@ -1,8 +1,12 @@
-//===- Main.cpp - prints the CLI reference as Markdown ---------------------------------------===//
+//===- Main.cpp - prints the CLI reference as Markdown, completion scripts and man pages ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/runner/Help.h"
 #include "runtime/runner/Options.h"
+#include "runtime/support/AtomicFile.h"
+#include "tools/mpc-docs/Shells.h"
 #include "tools/mpc/Common.h"
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 namespace {
 
@@ -16,17 +20,13 @@ std::string cell(std::string text) {
 }
 
 void printOptions(const CLI::App &command) {
-  std::vector<std::string> groups;
-  for (const CLI::Option *option : command.get_options())
-    if (!option->get_group().empty() && std::find(groups.begin(), groups.end(), option->get_group()) == groups.end())
-      groups.push_back(option->get_group());
-  for (const std::string &group : groups) {
-    llvm::outs() << (groups.size() > 1 ? "\n**" + group + "**\n" : "")
+  auto table = [](const std::string &title, const std::vector<const CLI::Option *> &options) {
+    if (options.empty())
+      return;
+    llvm::outs() << (title.empty() ? "" : "\n**" + title + "**\n")
                  << "\n| option | values | default | what |\n|---|---|---|---|\n";
-    for (const CLI::Option *option : command.get_options()) {
-      if (option->get_group() != group || option == command.get_help_ptr())
-        continue;
-      bool flag = option->get_expected_max() == 0;
+    for (const CLI::Option *option : options) {
+      bool flag = mpc::rt::isFlag(*option);
       std::string standard = option->get_default_str(), values = flag ? "" : option->get_type_name();
       llvm::outs() << "| `" << option->get_name(/*positional=*/option->get_positional(), /*all_options=*/true) << "`"
                    << (option->get_required() ? " (required)" : "") << " | "
@@ -34,7 +34,11 @@ void printOptions(const CLI::App &command) {
                    << cell(standard.empty() || flag ? "" : "`" + standard + "`") << " | "
                    << cell(option->get_description()) << " |\n";
     }
-  }
+  };
+  table("", mpc::rt::positionalsOf(command));
+  std::vector<std::string> groups = mpc::rt::groupsOf(command);
+  for (const std::string &group : groups)
+    table(groups.size() > 1 ? group : "", mpc::rt::optionsOf(command, group));
   llvm::outs() << '\n';
 }
 
@@ -48,19 +52,48 @@ void printCommands(const CLI::App &app, const std::string &name) {
                  << command->get_description() << ".\n\n`" << name << ' ' << command->get_name() << positional
                  << " [OPTIONS]`\n";
     printOptions(*command);
-    if (!command->get_footer().empty())
-      llvm::outs() << command->get_footer() << "\n\n";
+    if (std::string example = mpc::rt::exampleOf(*command); !example.empty())
+      llvm::outs() << "Example: `" << name << ' ' << example << "`\n\n";
+    if (std::string remarks = mpc::rt::remarksOf(*command); !remarks.empty())
+      llvm::outs() << remarks << "\n\n";
   }
+}
+
+/// Writes the completion scripts and man pages below a folder, where `cmake --install` takes them for share/.
+int writeShare(const CLI::App &compiler, const CLI::App &program, const std::string &folder) {
+  std::map<std::string, std::string> files = {
+      {"bash-completion/completions/mpc", mpc::docs::bashCompletion(compiler)},
+      {"zsh/site-functions/_mpc", mpc::docs::zshCompletion(compiler)},
+      {"fish/vendor_completions.d/mpc.fish", mpc::docs::fishCompletion(compiler)}};
+  for (auto &[name, text] : mpc::docs::manPages(compiler, program))
+    files["man/man1/" + name] = std::move(text);
+  std::optional<mpc::rt::Error> error = mpc::rt::attempt([&] {
+    for (const auto &[name, text] : files) {
+      std::filesystem::path path = folder + "/" + name;
+      std::filesystem::create_directories(path.parent_path());
+      mpc::rt::AtomicFile file(path);
+      file.write(text);
+      file.commit();
+    }
+  });
+  if (error)
+    mpc::tool::say(error->text());
+  return error ? 1 : 0;
 }
 
 } // namespace
 
-int main() {
+int main(int argc, char **argv) {
   CLI::App compiler("", "mpc"), program("", "model");
   int status = 0;
   mpc::tool::addCommands(compiler, status);
   mpc::rt::Options options;
   mpc::rt::addCommands(program, nullptr, options);
+  if (argc == 3 && std::string(argv[1]) == "--share")
+    return writeShare(compiler, program, argv[2]);
+  if (argc != 1)
+    return mpc::tool::fail("command line", "takes no other words than '--share FOLDER'",
+                           "leave them out to print docs/cli.md");
   llvm::outs() << "# Command line\n\nPrinted by `mpc-docs` from the option tables of `mpc` and of the programs that it "
                   "makes (`make docs`).\n\n"
                   "Exit status: 0, or 1 after a message `error: WHERE: WHAT` with a `hint:`. A training that SIGHUP, "
