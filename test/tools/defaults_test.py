@@ -177,6 +177,23 @@ def until_the_end():
         check(status == 1 and "add --step-size N" in said, said)
 
 
+def parameter_groups():
+    """Checks that check, compile -v and info say which parameter is in which group, and info the fixed numbers of the optimizer."""
+    with harness.folder() as folder:
+        mlp().save(f"{folder}/model.onnx")
+        options = ["--momentum=0.75", "--param-group", "bias$:lr=2,weight_decay=0", "--param-group", "^fc1:lr=0.5"]
+        wanted = ["'bias$' (lr x 2, weight_decay 0): fc1.bias, fc2.bias", "'^fc1' (lr x 0.5): fc1.weight", "none: fc2.weight"]
+        check(lines(mpc(folder, "check", *options), "group") == wanted, "check")
+        check(json.loads(mpc(folder, "check", "--json", *options))["groups"] == wanted, "check --json")
+        check(lines(mpc(folder, "compile", "-v", *options), "group") == wanted and not lines(mpc(folder, "compile", *options), "group"), "compile")
+        said = harness.must([f"{folder}/model", "info"])
+        check(re.search(r"^step +main: sgd, lr 0\.01, .*momentum 0\.75", said, re.M), said)
+        check([line.split(maxsplit=1)[1] for line in said.splitlines() if line.startswith("group ")] == wanted, said)
+        step = json.loads(harness.must([f"{folder}/model", "info", "--json"]))["steps"][0]
+        check(step["fixed"]["momentum"] == 0.75 and [group["parameters"] for group in step["groups"]] == [["fc1.bias", "fc2.bias"], ["fc1.weight"], ["fc2.weight"]], step)
+        check(lines(mpc(folder, "compile", "-v"), "group") == ["none: fc1.weight, fc1.bias, fc2.weight, fc2.bias"], "no group")
+
+
 def shifted_labels():
     """Checks that labels which a language model shifts are checked as other labels are."""
     with harness.folder() as folder:
@@ -229,6 +246,7 @@ CASES = {
     "one number": one_number,
     "an activation of its own": own_activation,
     "until the end": until_the_end,
+    "parameter groups": parameter_groups,
     "shifted labels": shifted_labels,
     "labels of the network": labels_of_the_network,
     "float labels": float_labels,

@@ -80,7 +80,7 @@ def contents(folder):
             with open(os.path.join(parent, name), "rb") as file:
                 found[path] = file.read()
     if "log.jsonl" in found:
-        found["log.jsonl"] = [re.sub(rb', ?"samples_per_s": ?[^,}]*|"samples_per_s":[^,}]*,?', b"", line) for line in found["log.jsonl"].splitlines(keepends=True)]
+        found["log.jsonl"] = [re.sub(rb',"(?:samples_per_s|time)":[^,}]*|,"at":"[^"]*"', b"", line) for line in found["log.jsonl"].splitlines(keepends=True)]
     return found
 
 

@@ -89,7 +89,8 @@ class Machine:
                         "--device", device, *(("--arch", "sm_80") if device == "emulator" else ()), *arguments, **settings)
         lines = [json.loads(line) for line in open(log)]
         for line in lines:
-            line.pop("samples_per_s", None)
+            for key in ("samples_per_s", "time", "at"):
+                line.pop(key, None)
         saved = os.path.join(folder, "saved")
         return lines, re.sub(r"\d+ samples/s|\d+:\d\d", "", out), {f: open(os.path.join(saved, f), "rb").read() for f in sorted(os.listdir(saved))}
 
