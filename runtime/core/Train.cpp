@@ -25,13 +25,17 @@ class Trainer {
 public:
   Trainer(Session &session, const TrainOptions &options)
       : session_(session), options_(options), loop_(session, options.hyper, options.schedule),
-        watch_(session.manifest()), data_(options.data, inputsOf(loop_.entries()), session.manifest().batch) {}
+        watch_(session.manifest()), files_(filesOf(options)),
+        data_(files_, inputsOf(loop_.entries()), session.manifest().batch) {}
 
   TrainResult run();
 
 private:
+  static DataOptions filesOf(const TrainOptions &options);
   void openValidation();
   void resume();
+  void checkPreprocessing(const Cursor &found) const;
+  void notePreprocessingOf(const std::string &init);
   void checkInjection() const;
   void injectInfinity(const Entry &entry);
   bool logged(int64_t step) const { return options_.logEvery > 0 && step % options_.logEvery == 0; }
@@ -53,6 +57,7 @@ private:
   const TrainOptions &options_;
   StepLoop loop_;
   SkipWatch watch_;
+  DataOptions files_; // with what the checkpoint to resume from says
   Dataset data_;
   std::optional<Dataset> validation_;
   std::optional<CheckpointFolder> folder_;
@@ -78,13 +83,40 @@ private:
 void Trainer::openValidation() {
   if (options_.validation.empty())
     return;
-  DataOptions files = options_.data;
+  DataOptions files = files_;
   files.files = options_.validation;
   const Entry &entry = session_.entryOfKind("eval");
   validation_.emplace(files, inputsOf({&entry}), session_.manifest().batch);
 }
 
+/// A checkpoint is looked into before it is loaded, because the samples are checked as the network will take them.
+DataOptions Trainer::filesOf(const TrainOptions &options) {
+  DataOptions files = options.data;
+  if (options.resume && !options.checkpointFolder.empty())
+    files.stored = preprocessingOfNewest(options.checkpointFolder);
+  return files;
+}
+
+/// Throws unless the training goes on with the inputs that it had: other ones are another task for the network.
+void Trainer::checkPreprocessing(const Cursor &found) const {
+  if (found.preprocessing && !(found.preprocessing->effective() == data_.preprocessing()))
+    fail(options_.checkpointFolder,
+         concat("the checkpoint comes from training with the preprocessing ", found.preprocessing->effective().text(),
+                ", not ", data_.preprocessing().text()),
+         "leave --scale and --normalize out to go on as before, or start anew with --init and another "
+         "--checkpoint-dir");
+}
+
+/// Tells where a training starts from parameters that were trained on other inputs.
+void Trainer::notePreprocessingOf(const std::string &init) {
+  std::optional<Preprocessing> stored = preprocessingOf(init);
+  if (stored && !(stored->effective() == data_.preprocessing()))
+    progress_->line(concat("note: ", init, " was trained with the preprocessing ", stored->effective().text(),
+                           "; this training has ", data_.preprocessing().text(), " (--scale, --normalize)"));
+}
+
 void Trainer::resume() {
+  cursor_.preprocessing = data_.preprocessing();
   cursor_.samples = data_.samples();
   cursor_.seed = options_.seed;
   cursor_.shuffle = options_.shuffle;
@@ -102,12 +134,16 @@ void Trainer::resume() {
         fail("--data",
              concat("holds ", cursor_.samples, " samples; the checkpoint comes from training on ", found->samples),
              "resume with the same data, or start anew with --init");
+      checkPreprocessing(*found);
+      found->preprocessing = cursor_.preprocessing; // older checkpoints do not have it
       if (found->seed != cursor_.seed || found->shuffle != cursor_.shuffle)
         note(concat("continuing with the checkpoint's seed ", found->seed, found->shuffle ? "" : ", not shuffled"));
       cursor_ = *found;
       savedAt_ = cursor_.iteration;
       note(concat("resumed after step ", cursor_.iteration, ", epoch ", cursor_.epoch + 1, ", batch ", cursor_.batch,
                   options_.init.empty() ? "" : "; the parameters are the checkpoint's, not those of --init"));
+      if (const std::string &used = data_.preprocessingNote(); !used.empty())
+        note(used);
       return;
     }
     note("no checkpoint found: starting from the beginning");
@@ -116,6 +152,7 @@ void Trainer::resume() {
     return;
   PartialInit partial{options_.initMissing, note};
   loadParameters(session_, options_.init, &partial);
+  notePreprocessingOf(options_.init);
 }
 
 void Trainer::checkInjection() const {
@@ -347,6 +384,8 @@ TrainResult Trainer::run() {
   if (!options_.checkpointFolder.empty())
     folder_.emplace(options_.checkpointFolder, options_.keep,
                     [&](const std::string &text) { progress_->line("note: " + text); });
+  for (const std::string &text : data_.notesOnBytes(inputsOf(loop_.entries())))
+    progress_->line("note: " + text);
   resume();
   log_.emplace(options_.log, options_.resume ? cursor_.iteration : -1,
                RunLog::columnsOf(loop_, session_.manifest().metrics));

@@ -72,8 +72,19 @@ static std::string jsonNumber(double value) {
   return std::isfinite(value) ? text : "null";
 }
 
+/// Opens the data of a command that reads a checkpoint, and says what is used of the checkpoint's preprocessing.
+static Dataset openData(const Session &session, const Options &options, const std::vector<const Entry *> &entries) {
+  DataOptions files = options.train.data;
+  if (!options.checkpoint.empty())
+    files.stored = preprocessingOf(options.checkpoint);
+  Dataset data(files, inputsOf(entries), session.manifest().batch);
+  if (!data.preprocessingNote().empty())
+    options.session.note(data.preprocessingNote());
+  return data;
+}
+
 static void runEval(Session &session, const Options &options) {
-  Dataset data(options.train.data, inputsOf({&session.entryOfKind("eval")}), session.manifest().batch);
+  Dataset data = openData(session, options, {&session.entryOfKind("eval")});
   Evaluation evaluation;
   {
     Progress progress("eval", data.samples());
@@ -102,7 +113,7 @@ static void runEval(Session &session, const Options &options) {
 }
 
 static void runPredict(Session &session, const Options &options) {
-  Dataset data(options.train.data, inputsOf({&session.entryOfKind("predict")}), session.manifest().batch);
+  Dataset data = openData(session, options, {&session.entryOfKind("predict")});
   Progress progress("predict", data.samples());
   predict(session, data, options.out, [&](int64_t done) { progress.update(done, ""); });
 }
@@ -113,7 +124,7 @@ static void runTrace(Session &session, const Options &options) {
     entries.push_back(&session.entry(step.entry));
   if (entries.empty())
     entries.push_back(&session.entryOfKind("train")); // throws, because there is none
-  Dataset data(options.train.data, inputsOf(entries), session.manifest().batch);
+  Dataset data = openData(session, options, entries);
   NpzWriter writer(options.out);
   for (const auto &[name, tensor] : trace(session, data, options.traceSteps, options.train.hyper))
     writer.add(name, tensor);

@@ -53,9 +53,14 @@ static void addDataOptions(CLI::App &app, const Program *program, std::string_vi
          "FILE.npz, or INPUT=FILE with .npy, IDX (.gz) or FILE.npz:ARRAY; several joined with ','; not needed by a "
          "program without inputs, which has one batch")
       ->required(readsData(program, kind));
-  app.add_option("--scale", options.train.data.scale, "INPUT=FACTOR: multiply an input");
+  // train has a checkpoint only where it resumes, and then these must agree with it.
+  const std::string standard = app.get_name() == "train" ? "" : "; default: as the checkpoint was trained";
+  app.add_option("--scale", options.train.data.scale,
+                 concat("INPUT=FACTOR: multiply an input; none or INPUT=none: do not", standard));
   app.add_option("--normalize", options.train.data.normalize,
-                 "INPUT=MEAN,STD: (value - MEAN) / STD after --scale; per channel as M1:M2:M3,S1:S2:S3");
+                 concat("INPUT=MEAN,STD: (value - MEAN) / STD after --scale; per channel as M1:M2:M3,S1:S2:S3; none or "
+                        "INPUT=none: do not",
+                        standard));
   app.add_option("--readers", options.train.data.readers,
                  "threads that read and convert the next batch during a step (0: one for each CPU, at most 8)")
       ->check(wholeNumber(0, 256, "a number of threads from 0 to 256"));

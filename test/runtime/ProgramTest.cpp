@@ -152,9 +152,10 @@ TEST(Runner, WithoutAModelItSaysSo) {
 }
 
 TEST(Runner, IsSmall) {
-  // The runner is to stay near 1 MB, so that programs are small enough for embedded use. The last 50 KB came with what
-  // a person sees: help in groups and wrapped to the terminal, "did you mean", lines of epochs, tables as logs.
+  // The runner is to stay near 1 MB, so that programs are small enough for embedded use. The last 100 KB came with what
+  // a person sees (help in groups and wrapped to the terminal, "did you mean", lines of epochs, tables as logs), the
+  // metrics beside accuracy, and preprocessing in checkpoints.
   if (MPC_BUILD_TYPE != std::string("Release"))
     GTEST_SKIP();
-  EXPECT_LT(std::filesystem::file_size(MPC_RUNNER), 1'050'000);
+  EXPECT_LT(std::filesystem::file_size(MPC_RUNNER), 1'100'000);
 }

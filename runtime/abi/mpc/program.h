@@ -72,8 +72,9 @@ int mpc_output(mpc_session *session, mpc_mode mode, size_t index, mpc_tensor *te
 int mpc_variable(mpc_session *session, size_t index, mpc_tensor *tensor);
 
 /* Binds memory of the caller to an input, row-major in logical order. A step or a run reads it when it begins, so that
- * it may be refilled in between. Elements of another type are converted. Every input of a mode must be bound before it
- * runs. */
+ * it may be refilled in between. Elements of another type are converted, and nothing else is done to them: the caller
+ * scales and normalizes, as the training did whose checkpoint mpc_load reads. Every input of a mode must be bound
+ * before it runs. */
 int mpc_bind(mpc_session *session, const char *input, mpc_dtype dtype, const void *data, size_t elements);
 
 /* Copy a variable, converted to or from dtype; setting one also sets its low-precision copies. A value that the

@@ -3,13 +3,14 @@
 
 #include "runtime/core/data/Kinds.h"
 #include "runtime/core/data/Npz.h"
+#include "runtime/core/data/Split.h"
 #include "runtime/host/Threads.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <unistd.h>
 
 namespace mpc::rt {
@@ -23,17 +24,6 @@ std::vector<const Port *> inputsOf(const std::vector<const Entry *> &entries) {
     for (const Port &port : entry->inputs)
       inputs.push_back(&port);
   return inputs;
-}
-
-static std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    size_t at = text.find(separator);
-    parts.push_back(text.substr(0, at));
-    if (at == text.npos)
-      return parts;
-    text.remove_prefix(at + 1);
-  }
 }
 
 /// Splits "FILE.npz:ARRAY" into "FILE.npz" and "ARRAY"; returns other names with "".
@@ -51,14 +41,6 @@ std::vector<std::string> namedFiles(const std::vector<std::string> &files) {
       for (std::string_view path : {item, item.substr(item.find('=') + 1)}) // without '=' both are the same
         names.push_back(splitMember(path).first);
   return names;
-}
-
-static double parseNumber(std::string_view text, const std::string &option) {
-  double value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    fail(option, concat("'", text, "' is no number"), "write a finite number, such as 0.5 or 1e-3");
-  return value;
 }
 
 Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &inputs, int64_t batch)
@@ -199,41 +181,46 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
 }
 
 void Dataset::applyMaps(const DataOptions &options) {
-  auto target = [&](const std::string &text, const char *option) -> std::pair<Source &, std::string_view> {
-    size_t equals = text.rfind('=');
-    if (equals == text.npos)
-      fail(option, concat("'", text, "' has no '='"), "write INPUT=…");
-    auto it = sources_.find(text.substr(0, equals));
-    if (it == sources_.end())
-      fail(option, concat("there is no input '", text.substr(0, equals), "'"), "the program's info lists its inputs");
-    return {it->second, std::string_view(text).substr(equals + 1)};
-  };
-  for (auto &[name, source] : sources_)
-    source.maps = {Affine{}};
-  for (const std::string &text : options.scale) {
-    auto [source, value] = target(text, "--scale");
-    source.maps[0].scale = parseNumber(value, "--scale");
-  }
-  for (const std::string &text : options.normalize) {
-    auto [source, value] = target(text, "--normalize");
-    auto parts = split(value, ',');
-    if (parts.size() != 2)
-      fail("--normalize", concat("'", value, "' is not MEAN,STD"), "write for example x=0.5,0.25");
-    auto means = split(parts[0], ':'), stds = split(parts[1], ':');
-    size_t channels = std::max(means.size(), stds.size());
-    if ((means.size() != 1 && means.size() != channels) || (stds.size() != 1 && stds.size() != channels))
-      fail("--normalize", concat("'", value, "' has ", means.size(), " means for ", stds.size(), " deviations"),
-           "give one of each, or one for each channel");
-    double scale = source.maps[0].scale;
-    source.maps.clear();
-    for (size_t c = 0; c < channels; ++c) {
-      double mean = parseNumber(means[means.size() == 1 ? 0 : c], "--normalize");
-      double deviation = parseNumber(stds[stds.size() == 1 ? 0 : c], "--normalize");
-      if (deviation == 0)
-        fail("--normalize", concat("'", text, "' divides by zero"), "give a standard deviation other than 0");
-      source.maps.push_back({scale / deviation, -mean / deviation});
+  std::vector<std::string> names;
+  Preprocessing base, stored;
+  std::string elsewhere; // the steps of inputs that these entries do not have, such as the targets for predict
+  for (const auto &[name, source] : sources_)
+    names.push_back(name);
+  if (options.stored)
+    for (const auto &[name, steps] : options.stored->effective().inputs) {
+      if (sources_.count(name))
+        stored.inputs[name] = steps;
+      else
+        elsewhere += concat("; not used here: ", name, ": ", steps.text());
     }
+  base = withOptions(stored, options.scale, options.normalize, names);
+  for (auto &[name, source] : sources_) {
+    auto steps = base.inputs.find(name);
+    source.told = steps != base.inputs.end();
+    source.maps = (source.told ? steps->second : InputSteps()).maps();
   }
+  preprocessing_ = base.effective();
+  if (options.stored)
+    note_ = describeUse(stored, preprocessing_, !options.scale.empty() || !options.normalize.empty());
+  if (!elsewhere.empty())
+    note_ = note_.empty() ? "preprocessing of the checkpoint" + elsewhere : note_ + elsewhere;
+}
+
+std::vector<std::string> Dataset::notesOnBytes(const std::vector<const Port *> &inputs) const {
+  std::vector<std::string> notes;
+  std::set<std::string> seen;
+  for (const Port *port : inputs) {
+    const Source &from = source(*port);
+    if (from.array.dtype != MPC_U8 || from.told || !isFloat(port->dtype) || !seen.insert(port->name).second)
+      continue;
+    auto *bytes = reinterpret_cast<const uint8_t *>(from.array.data);
+    auto [low, high] = std::minmax_element(bytes, bytes + from.array.elements());
+    if (from.array.elements() > 0 && *high > 1)
+      notes.push_back(concat("input '", port->name, "' has bytes ", int(*low), "…", int(*high),
+                             " and enters as it is; --scale=", port->name,
+                             "=0.00392157 makes 255 one, --normalize=", port->name, "=MEAN,STD standardizes"));
+  }
+  return notes;
 }
 
 /// Returns "mse:y:labels or bce_with_logits:y:labels", the losses of float targets.

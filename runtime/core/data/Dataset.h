@@ -5,6 +5,7 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Transpose.h"
 #include "runtime/core/data/Array.h"
+#include "runtime/core/data/Preprocessing.h"
 
 #include <map>
 #include <span>
@@ -17,11 +18,13 @@ struct DataOptions {
   /// Each element is "FILE.npz" (arrays bound to inputs by name), "INPUT=FILE" (.npy, IDX, IDX.gz),
   /// "INPUT=FILE.npz:ARRAY", or several of these joined with ','.
   std::vector<std::string> files;
-  /// Each element is "INPUT=FACTOR": value * factor, applied before normalize.
+  /// Each element is "INPUT=FACTOR": value * factor, applied before normalize; "INPUT=none", or "none" for every input.
   std::vector<std::string> scale;
   /// Each element is "INPUT=MEAN,STD": (value - mean) / std. MEAN and STD are one number or one per channel (the
-  /// dimension after the batch), separated by ':'.
+  /// dimension after the batch), separated by ':'. Or "INPUT=none", or "none".
   std::vector<std::string> normalize;
+  /// What a checkpoint says, which holds for the steps that `scale` and `normalize` do not name. Absent without one.
+  std::optional<Preprocessing> stored = {};
   /// Threads that read and convert the samples of a batch; 0: one for each CPU of the process, at most 8. What they
   /// write does not depend on their number.
   int readers = 0;
@@ -48,6 +51,13 @@ public:
   /// Returns the number of threads that shall read a batch, at least 1.
   int readers() const { return readers_; }
 
+  /// Returns the steps that change values of the inputs, as they result from the options.
+  const Preprocessing &preprocessing() const { return preprocessing_; }
+  /// Returns what a user should know about how the options' `stored` is used; "" if there is nothing.
+  const std::string &preprocessingNote() const { return note_; }
+  /// Returns a line for each float input that takes bytes above 1 of which nobody has said how they shall be changed.
+  std::vector<std::string> notesOnBytes(const std::vector<const Port *> &inputs) const;
+
   /// Writes an input for the given samples (exactly one batch of indices) into `stored`, converted to the
   /// port's type and stored order. `readers` share the samples. `scratch` is reused between calls. Throws Error, as the
   /// constructor does, for values that lie in a file and were changed there since to what the port cannot take.
@@ -67,6 +77,7 @@ private:
     std::vector<Affine> maps = {};                 // one, or one per channel
     int64_t rowsPerSample = 0, sampleElements = 0; // for a batched input
     bool batched = false;
+    bool told = false;   // whether an option or a checkpoint says what happens to its values
     bool inFile = false; // true if the elements lie in a file's pages, where another program can change them
     /// Returns whether the maps change any value.
     bool mapped() const { return maps.size() > 1 || !maps[0].identity(); }
@@ -96,6 +107,8 @@ private:
   static constexpr size_t kBlock = 1024; // values that are checked at a time
 
   std::map<std::string, Source> sources_;
+  Preprocessing preprocessing_;
+  std::string note_;
   int64_t batch_, samples_ = -1;
   int readers_;
 };

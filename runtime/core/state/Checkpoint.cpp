@@ -35,6 +35,9 @@ static std::string tableHash(const std::vector<const Variable *> &variables) {
   return concat(hash);
 }
 
+/// The key of what the training does to its inputs (Preprocessing::metadata).
+static constexpr char kPreprocessing[] = "preprocessing";
+
 /// Returns for each optimizer the number of micro-batches of an update: "1,4".
 static std::string accumulateText(const Manifest &manifest) {
   std::string text;
@@ -67,6 +70,8 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
   put("accumulate", accumulateText(session.manifest()));
   put("seed", cursor.seed);
   put("shuffle", cursor.shuffle ? 1 : 0);
+  if (cursor.preprocessing)
+    put(kPreprocessing, cursor.preprocessing->metadata());
   writeSafetensors(path, tensors, std::move(metadata));
 }
 
@@ -124,6 +129,7 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
   cursor.samples = int64_t(number(reader, "samples"));
   cursor.seed = number(reader, "seed", UINT64_MAX);
   cursor.shuffle = reader.metadata("shuffle") != "0";
+  cursor.preprocessing = Preprocessing::parse(reader.metadata(kPreprocessing), path);
   for (const Variable *v : variables)
     session.setVariable(v->name, reader.tensors().at(v->name).view());
   return cursor;
@@ -204,6 +210,11 @@ void loadParameters(Session &session, const std::string &path, const PartialInit
       partial->note(line);
 }
 
+std::optional<Preprocessing> preprocessingOf(const std::string &path) {
+  SafetensorsReader reader(path);
+  return Preprocessing::parse(reader.metadata(kPreprocessing), path);
+}
+
 std::optional<Cursor> loadState(Session &session, const std::string &path) {
   if (isCheckpoint(SafetensorsReader(path)))
     return loadCheckpoint(session, path);
@@ -249,30 +260,45 @@ CheckpointFolder::CheckpointFolder(std::string folder, int64_t keep, const NoteS
       unlink((folder_ + "/" + name).c_str());
 }
 
-std::string CheckpointFolder::pathOf(int64_t iteration) const {
+static std::string pathIn(const std::string &folder, int64_t iteration) {
   char name[64];
   std::snprintf(name, sizeof name, "step-%08lld.safetensors", static_cast<long long>(iteration));
-  return folder_ + "/" + name;
+  return folder + "/" + name;
 }
 
-std::vector<int64_t> CheckpointFolder::iterations() const {
+/// Returns the iterations of a folder's checkpoints in ascending order.
+static std::vector<int64_t> iterationsIn(const std::string &folder) {
   std::vector<int64_t> found;
-  for (const std::string &name : namesIn(folder_)) {
+  for (const std::string &name : namesIn(folder)) {
     int64_t iteration = 0;
     if (!name.starts_with("step-"))
       continue;
     auto [end, code] = std::from_chars(name.data() + 5, name.data() + name.size(), iteration);
     // Names that pathOf does not write ("step-5.safetensors", "step-00000005 (copy).safetensors") belong to
     // somebody else.
-    if (code == std::errc() && iteration >= 0 && pathOf(iteration) == folder_ + "/" + name)
+    if (code == std::errc() && iteration >= 0 && pathIn(folder, iteration) == folder + "/" + name)
       found.push_back(iteration);
   }
   std::sort(found.begin(), found.end());
   return found;
 }
 
+std::optional<Preprocessing> preprocessingOfNewest(const std::string &folder) {
+  std::vector<int64_t> all;
+  std::optional<Preprocessing> found;
+  (void)attempt([&] { all = iterationsIn(folder); });
+  for (; !all.empty(); all.pop_back())
+    if (!attempt([&] { found = preprocessingOf(pathIn(folder, all.back())); }))
+      return found;
+  return std::nullopt;
+}
+
+std::string CheckpointFolder::pathOf(int64_t iteration) const { return pathIn(folder_, iteration); }
+
+bool CheckpointFolder::empty() const { return iterationsIn(folder_).empty(); }
+
 std::string CheckpointFolder::newestFinite(const Manifest &manifest, const std::set<std::string> &except) const {
-  std::vector<int64_t> all = iterations();
+  std::vector<int64_t> all = iterationsIn(folder_);
   for (size_t i = all.size(); i-- > 0;) {
     bool good = true;
     std::optional<Error> damaged = attempt([&] {
@@ -294,7 +320,7 @@ std::string CheckpointFolder::newestFinite(const Manifest &manifest, const std::
 
 void CheckpointFolder::save(const Session &session, const Cursor &cursor) {
   saveCheckpoint(session, cursor, pathOf(cursor.iteration));
-  std::vector<int64_t> all = iterations();
+  std::vector<int64_t> all = iterationsIn(folder_);
   std::error_code error;
   if (keep_ > 0)
     for (size_t i = 0; i + size_t(keep_) < all.size(); ++i)
@@ -303,7 +329,7 @@ void CheckpointFolder::save(const Session &session, const Cursor &cursor) {
 }
 
 std::optional<Cursor> CheckpointFolder::resume(Session &session, const NoteSink &note) {
-  std::vector<int64_t> all = iterations();
+  std::vector<int64_t> all = iterationsIn(folder_);
   std::string damaged;
   for (size_t i = all.size(); i-- > 0;) {
     std::string path = pathOf(all[i]);

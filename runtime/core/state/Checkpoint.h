@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/core/Session.h"
+#include "runtime/core/data/Preprocessing.h"
 #include "runtime/support/FileLock.h"
 
 #include <optional>
@@ -10,13 +11,17 @@
 
 namespace mpc::rt {
 
-/// The position of a training. The order of the samples follows from seed and epoch, so this is all that is needed.
+/// The position of a training, and what it does to its inputs. The order of the samples follows from seed and epoch, so
+/// this is all that is needed.
 struct Cursor {
   int64_t iteration = 0;        // steps done, including skipped ones
   int64_t epoch = 0, batch = 0; // position of the next batch
   int64_t samples = 0;          // number of samples of the training data; 0 = unknown
   uint64_t seed = 0;
   bool shuffle = true;
+  /// What the training does to its inputs; absent where this is not known: in older checkpoints, and where an embedder
+  /// prepares the inputs.
+  std::optional<Preprocessing> preprocessing = {};
 };
 
 /// Writes all variables of the plan except copies (rounded from their masters when loaded) and hyperparameters
@@ -42,6 +47,12 @@ struct PartialInit {
 /// types cannot represent, and for a pattern that no parameter or buffer matches. `partial`: null if all must be there.
 void loadParameters(Session &session, const std::string &path, const PartialInit *partial = nullptr);
 
+/// Returns what a safetensors file says about the inputs of its training; nothing if it does not say. Throws Error.
+std::optional<Preprocessing> preprocessingOf(const std::string &path);
+/// Does the same for the newest checkpoint of a folder that can be read; returns nothing if there is none. Throws
+/// nothing, because resuming reports what is wrong with the folder and its files.
+std::optional<Preprocessing> preprocessingOfNewest(const std::string &folder);
+
 /// Calls loadCheckpoint for a checkpoint of training and returns its cursor; calls loadParameters for
 /// other safetensors.
 std::optional<Cursor> loadState(Session &session, const std::string &path);
@@ -62,10 +73,9 @@ public:
   /// be; "" when there is none.
   std::string newestFinite(const Manifest &manifest, const std::set<std::string> &except = {}) const;
   std::string pathOf(int64_t iteration) const;
-  bool empty() const { return iterations().empty(); }
+  bool empty() const;
 
 private:
-  std::vector<int64_t> iterations() const; // ascending
   std::string folder_;
   int64_t keep_;
   std::optional<FolderLock> lock_;

@@ -1,0 +1,59 @@
+// What happens to the values of an input before the network takes them. A checkpoint says it of its training, so that
+// evaluation and prediction do the same.
+#pragma once
+
+#include "runtime/support/DType.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpc::rt {
+
+/// The steps for one input, in their order. A step that is absent leaves the values as they are.
+struct InputSteps {
+  /// (value - mean) / deviation: one of each, or one for each channel.
+  struct Normalize {
+    std::vector<double> mean, deviation;
+    bool operator==(const Normalize &) const = default;
+  };
+  std::optional<double> scale; // value * scale
+  std::optional<Normalize> normalize;
+
+  bool operator==(const InputSteps &) const = default;
+  /// Returns whether the steps change no value.
+  bool identity() const;
+  /// Returns one map for all values, or one for each channel.
+  std::vector<Affine> maps() const;
+  /// Returns "scale 0.5, normalize 0.1307/0.3081".
+  std::string text() const;
+};
+
+struct Preprocessing {
+  std::map<std::string, InputSteps> inputs;
+
+  bool operator==(const Preprocessing &) const = default;
+  /// Leaves out the inputs whose steps change nothing.
+  Preprocessing effective() const;
+  /// Returns "x: scale 0.5; y: normalize 1/2", or "none".
+  std::string text() const;
+
+  /// Returns what checkpoints hold under "preprocessing", and exported ONNX models under kPreprocessingKey: "none", or
+  /// a line for each step: the input's name, the step and its numbers, separated by tabs. The numbers are exact.
+  std::string metadata() const;
+  /// Returns nothing for "", which older checkpoints have. Throws Error, located at `where`, for a text that it does
+  /// not understand, such as a step that a newer version has added: to leave a step out would give other numbers.
+  static std::optional<Preprocessing> parse(const std::string &text, const std::string &where);
+};
+
+/// Puts the options --scale and --normalize (see DataOptions) over `base`: a step that an option names replaces that
+/// step of `base`, and "none" leaves it out. `inputs` are the names that the options may use. Throws Error.
+Preprocessing withOptions(Preprocessing base, const std::vector<std::string> &scale,
+                          const std::vector<std::string> &normalize, const std::vector<std::string> &inputs);
+
+/// Returns the line that tells a user which steps are used of a checkpoint; "" where there is nothing to tell.
+/// `stored` is what the checkpoint says, `used` what happens, and `said` whether an option spoke of it.
+std::string describeUse(const Preprocessing &stored, const Preprocessing &used, bool said);
+
+} // namespace mpc::rt
