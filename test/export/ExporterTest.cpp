@@ -38,21 +38,23 @@ protected:
   /// Exports to `output` and returns the exported model.
   onnx::ModelProto exported(const ModelBuilder &model, const std::vector<TrainedTensor> &tensors,
                             const std::string &output = "out.onnx", int64_t maxBytes = INT_MAX,
-                            Inference form = Inference::Set) {
+                            Inference form = Inference::Set, const TrainedInputs &inputs = {}) {
     write(path(), model.bytes());
     ExportError error;
     result = {};
-    EXPECT_TRUE(exportOnnx(context, path(), path(output), tensors, form, result, error, maxBytes)) << error.what;
+    EXPECT_TRUE(exportOnnx(context, path(), path(output), tensors, form, result, error, maxBytes, inputs))
+        << error.what;
     onnx::ModelProto proto;
     EXPECT_TRUE(proto.ParseFromString(result.bytes));
     return proto;
   }
   /// Returns "WHERE: what" of an export that fails, without the folder's name. Every error must have a hint.
   std::string refusal(const ModelBuilder &model, const std::vector<TrainedTensor> &tensors,
-                      const std::string &output = "out.onnx", int64_t maxBytes = INT_MAX) {
+                      const std::string &output = "out.onnx", int64_t maxBytes = INT_MAX,
+                      const TrainedInputs &inputs = {}) {
     write(path(), model.bytes());
     ExportError error;
-    EXPECT_FALSE(exportOnnx(context, path(), path(output), tensors, Inference::Set, result, error, maxBytes));
+    EXPECT_FALSE(exportOnnx(context, path(), path(output), tensors, Inference::Set, result, error, maxBytes, inputs));
     EXPECT_NE(error.hint, "");
     std::string text = error.where + ": " + error.what, prefix = folder.string() + "/";
     if (size_t at = text.find(prefix); at != std::string::npos)
@@ -368,4 +370,88 @@ TEST_F(Exporter, NormsThatCannotBeFolded) {
   EXPECT_EQ(result.inference.folded, 0);
   EXPECT_EQ(result.inference.kept, 2);
   EXPECT_EQ(result.inference.firstKept, "y");
+}
+
+namespace {
+/// x [N, 2, 3] is read by an op, by a branch, and is an output itself.
+ModelBuilder pictures() {
+  ModelBuilder m;
+  m.input("x", {std::string("N"), int64_t(2), int64_t(3)}).input("choice", {}, onnx::TensorProto::BOOL);
+  m.output("y").output("x").output("z").floats("w", {3}, {1, 2, 3});
+  m.node("Mul", {"x", "w"}, {"y"});
+  onnx::NodeProto &choice = m.node("If", {"choice"}, {"z"});
+  for (const char *branch : {"then_branch", "else_branch"}) {
+    onnx::AttributeProto &attribute = *choice.add_attribute();
+    attribute.set_name(branch);
+    attribute.set_type(onnx::AttributeProto::GRAPH);
+    onnx::NodeProto &inner = *attribute.mutable_g()->add_node();
+    inner.set_op_type("Neg");
+    inner.add_input("x");
+    inner.add_output(branch);
+    attribute.mutable_g()->add_output()->set_name(branch);
+  }
+  return m;
+}
+std::string metadata(const onnx::ModelProto &model) {
+  for (const auto &entry : model.metadata_props())
+    if (entry.key() == "mpc.preprocessing")
+      return entry.value();
+  return "absent";
+}
+} // namespace
+
+TEST_F(Exporter, PreprocessingIsPutInFrontOfInputs) {
+  const std::vector<TrainedTensor> weights = {byName("w", {3}, {1, 1, 1})};
+  const TrainedInputs inputs = {"", {{"x", {2, 4}, {0, -1}}, {"target", {3}, {0}}}};
+  onnx::ModelProto out = exported(pictures(), weights, "out.onnx", INT_MAX, Inference::Set, inputs);
+  EXPECT_EQ(result.preprocessed, std::vector<std::string>{"x"}); // the target is no input of the model
+  ASSERT_EQ(out.graph().node_size(), 6);
+  const char *ops[] = {"Constant", "Mul", "Constant", "Add", "Mul", "If"};
+  for (int i = 0; i < 6; ++i)
+    EXPECT_EQ(out.graph().node(i).op_type(), ops[i]) << i;
+  EXPECT_EQ(out.graph().node(1).input(0), "x");
+  EXPECT_EQ(out.graph().node(3).input(0), out.graph().node(1).output(0));
+  const onnx::TensorProto &scale = out.graph().node(0).attribute(0).t();
+  EXPECT_EQ(std::vector<int64_t>(scale.dims().begin(), scale.dims().end()), (std::vector<int64_t>{2, 1}));
+  EXPECT_EQ(values(&scale), (std::vector<float>{2, 4}));
+  EXPECT_EQ(values(&out.graph().node(2).attribute(0).t()), (std::vector<float>{0, -1}));
+  const std::string made = out.graph().node(3).output(0);
+  EXPECT_EQ(node(out, "y").input(0), made);
+  EXPECT_EQ(node(out, "z").attribute(1).g().node(0).input(0), made);
+  EXPECT_EQ(out.graph().output(1).name(), "x");
+  EXPECT_EQ(metadata(out), "absent");
+  // A step that changes nothing has no node.
+  out = exported(pictures(), weights, "out.onnx", INT_MAX, Inference::Set, {"", {{"x", {0.5}, {0}}}});
+  EXPECT_EQ(out.graph().node_size(), 4);
+  EXPECT_EQ(out.graph().node(0).attribute(0).t().dims_size(), 0);
+}
+
+TEST_F(Exporter, PreprocessingIsNotedInTheMetadata) {
+  const std::vector<TrainedTensor> weights = {byName("w", {3}, {1, 1, 1})};
+  ModelBuilder m = pictures();
+  auto exportedWith = [&](const TrainedInputs &inputs) {
+    return metadata(exported(m, weights, "out.onnx", INT_MAX, Inference::Set, inputs));
+  };
+  EXPECT_EQ(exportedWith({}), "absent");
+  EXPECT_EQ(exportedWith({"x\tscale\t2", {}}), "x\tscale\t2");
+  onnx::StringStringEntryProto &old = *m.model.add_metadata_props();
+  old.set_key("mpc.preprocessing");
+  old.set_value("x\tscale\t3");
+  EXPECT_EQ(exportedWith({}), "x\tscale\t3"); // nothing is known of the new training
+  EXPECT_EQ(exportedWith({"x\tscale\t2", {}}), "x\tscale\t2");
+  EXPECT_EQ(exportedWith({"", {}}), "absent");
+}
+
+TEST_F(Exporter, PreprocessingThatHasNoPlaceIsRefused) {
+  const std::vector<TrainedTensor> weights = {byName("w", {3}, {1, 1, 1})};
+  auto refused = [&](const ModelBuilder &m, const InputMap &map) {
+    return refusal(m, weights, "out.onnx", INT_MAX, {"", {map}});
+  };
+  EXPECT_EQ(refused(pictures(), {"x", {2, 3, 4}, {0, 0, 0}}),
+            "model.onnx: input 'x' has no dimension of 3 channels behind the batch, which the preprocessing has");
+  EXPECT_EQ(refused(pictures(), {"choice", {2}, {0}}),
+            "model.onnx: input 'choice' is not of a float type, and takes no preprocessing");
+  ModelBuilder old = pictures();
+  old.model.mutable_opset_import(0)->set_version(6);
+  EXPECT_EQ(refused(old, {"x", {2}, {0}}), "model.onnx: is of opset 6, and preprocessing needs 7");
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Export/Onnx/Exporter.h"
 #include "compiler/Package/ProgramFile.h"
+#include "runtime/core/state/Checkpoint.h"
 #include "runtime/core/state/Network.h"
 #include "runtime/runner/Help.h"
 #include "runtime/support/AtomicFile.h"
@@ -20,6 +21,7 @@ namespace {
 
 struct ExportFlags {
   std::string model, checkpoint, output, inference;
+  bool preprocess = false;
 };
 
 /// Returns the tensors of a checkpoint that belong to the network, or the float tensors of plain weights. Throws Error.
@@ -49,6 +51,36 @@ std::vector<TrainedTensor> trainedTensors(const rt::SafetensorsReader &reader) {
   return tensors;
 }
 
+/// Returns what the model is to know about the inputs of its training: nodes, or a text in its metadata.
+TrainedInputs trainedInputs(const rt::Preprocessing &stored, bool nodes) {
+  TrainedInputs inputs;
+  inputs.metadata = stored.inputs.empty() ? "" : stored.metadata();
+  if (!nodes)
+    return inputs;
+  inputs.metadata = ""; // mpc run would do it twice
+  for (const auto &[name, steps] : stored.inputs) {
+    InputMap map{name, {}, {}};
+    for (const rt::Affine &affine : steps.maps()) {
+      map.scale.push_back(affine.scale);
+      map.shift.push_back(affine.shift);
+    }
+    inputs.nodes.push_back(map);
+  }
+  return inputs;
+}
+
+/// Says in one line where the preprocessing of the training went.
+std::string preprocessingText(const rt::Preprocessing &stored, const ExportedModel &model, bool nodes) {
+  if (!nodes)
+    return "the training preprocessed its inputs (" + stored.text() +
+           "); mpc run does the same by the model's metadata, other programs must do it, or --preprocess puts it into "
+           "the graph";
+  rt::Preprocessing done;
+  for (const std::string &name : model.preprocessed)
+    done.inputs[name] = stored.inputs.at(name);
+  return "preprocessing in the graph: " + done.text();
+}
+
 /// Says in one line what happened to the training form; "" if there was nothing to do.
 std::string inferenceText(const InferenceCounts &counts, Inference form) {
   std::vector<std::string> parts;
@@ -76,11 +108,19 @@ int exportModel(const ExportFlags &flags) {
                 "give a safetensors file, or make the model's inference form as it is with --inference");
   std::optional<rt::SafetensorsReader> reader;
   std::vector<TrainedTensor> tensors;
+  std::optional<rt::Preprocessing> stored;
+  TrainedInputs inputs;
   auto read = [&] {
     if (flags.checkpoint.empty())
       return;
     reader.emplace(flags.checkpoint);
     rt::verify(*reader);
+    stored = rt::preprocessingOf(flags.checkpoint);
+    if (!stored && flags.preprocess)
+      rt::fail(flags.checkpoint, "does not say what its training did to the inputs",
+               "leave --preprocess out; checkpoints of older programs and of libraries do not say it");
+    if (stored)
+      inputs = trainedInputs(*stored, flags.preprocess);
     tensors = trainedTensors(*reader);
   };
   if (auto error = rt::attempt(read)) {
@@ -93,7 +133,7 @@ int exportModel(const ExportFlags &flags) {
   std::optional<llvm::ArrayRef<TrainedTensor>> trained;
   if (!flags.checkpoint.empty())
     trained = tensors;
-  if (!exportOnnx(session.context(), flags.model, flags.output, trained, form, model, error))
+  if (!exportOnnx(session.context(), flags.model, flags.output, trained, form, model, error, INT_MAX, inputs))
     return fail(error.where, error.what, error.hint);
   llvm::SmallString<256> data(llvm::sys::path::parent_path(flags.output));
   llvm::sys::path::append(data, model.dataFile);
@@ -118,6 +158,8 @@ int exportModel(const ExportFlags &flags) {
     llvm::outs() << flags.output << ": " << model.replaced << " tensors from " << flags.checkpoint << '\n';
   if (std::string text = inferenceText(model.inference, form); !text.empty() || !trained)
     llvm::outs() << flags.output << ": " << (text.empty() ? "it was in inference form already" : text) << '\n';
+  if (stored && !stored->inputs.empty())
+    llvm::outs() << flags.output << ": " << preprocessingText(*stored, model, flags.preprocess) << '\n';
   return 0;
 }
 
@@ -128,7 +170,13 @@ void addExportCommand(CLI::App &app, int &status) {
   CLI::App *command =
       app.add_subcommand("export", "Writes an ONNX model with the trained values of a checkpoint, in inference form");
   command->add_option("model", flags->model, "The ONNX file that the program was compiled from")->required();
-  command->add_option("--checkpoint", flags->checkpoint, "safetensors file; may be left out with --inference");
+  CLI::Option *checkpoint =
+      command->add_option("--checkpoint", flags->checkpoint, "safetensors file; may be left out with --inference");
+  command
+      ->add_flag("--preprocess", flags->preprocess,
+                 "Put the training's --scale and --normalize into the graph, in front of the inputs. Without it the "
+                 "model only says them in its metadata, which mpc run follows")
+      ->needs(checkpoint);
   command
       ->add_flag("--inference{remove}", flags->inference,
                  "Remove dropouts from the graph; with --inference=fold, batch norms also become part of the "

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/core/Session.h"
 #include "runtime/core/data/Npz.h"
+#include "runtime/core/data/Preprocessing.h"
 #include "runtime/runner/Help.h"
 #include "runtime/support/Error.h"
 #include "tools/mpc/Common.h"
@@ -17,6 +18,7 @@ namespace {
 struct RunFlags {
   std::string model, data, out;
   std::vector<std::string> dims;
+  bool noPreprocess = false;
   rt::SessionOptions session;
   ImportOptions import;
 };
@@ -36,6 +38,31 @@ void bindBatch(RunFlags &flags, const rt::NpzReader &data, const std::vector<std
     if (!flags.import.batch && !shape.empty() && open.starts_with(*name + "[0]"))
       flags.import.batch = shape.front();
   }
+}
+
+/// Does to an array what the model's training did to that input, in the same arithmetic. Throws Error.
+rt::Tensor preprocessed(const rt::Array &array, const rt::Port &port, const rt::InputSteps &steps,
+                        const std::string &where) {
+  const std::vector<rt::Affine> maps = steps.maps();
+  const size_t channels = maps.size(), count = size_t(array.elements());
+  const bool perChannel = channels > 1;
+  if (!rt::isFloat(port.dtype) || (perChannel && (port.shape.size() < 2 || port.shape[1] != int64_t(channels))))
+    rt::fail(where,
+             "the preprocessing of the model (" + steps.text() + ") does not suit input '" + port.name + "' " +
+                 std::string(rt::nameOf(port.dtype)) + rt::toString(port.shape),
+             "leave it out with --no-preprocess");
+  rt::Tensor result(port.dtype, port.shape);
+  const size_t part = perChannel ? count / size_t(port.shape[0]) / channels : count;
+  for (size_t at = 0, c = 0; at < count; at += part, c = (c + 1) % channels) {
+    const std::byte *from = array.data + at * rt::sizeOf(array.dtype);
+    if (size_t bad = rt::firstMisfit(array.dtype, from, port.dtype, part, maps[c]); bad < part)
+      rt::fail(where,
+               "element " + std::to_string(at + bad) + " becomes a number that " + std::string(rt::nameOf(port.dtype)) +
+                   " cannot represent",
+               "check the data, or leave the model's preprocessing out with --no-preprocess");
+    rt::convert(array.dtype, from, port.dtype, result.bytes.data() + at * rt::sizeOf(port.dtype), part, maps[c]);
+  }
+  return result;
 }
 
 int run(RunFlags &flags) {
@@ -69,13 +96,22 @@ int run(RunFlags &flags) {
     flags.session.note = [](const std::string &line) { say("note: " + line + "\n"); };
     rt::Session running(programInMemory(std::move(*program)), flags.session);
     const rt::Entry &entry = running.entryOfKind("predict");
+    rt::Preprocessing trained;
+    if (!flags.noPreprocess)
+      trained = rt::Preprocessing::parse(report.preprocessing, flags.model).value_or(rt::Preprocessing());
+    if (!trained.inputs.empty())
+      say("note: preprocessing of the model: " + trained.text() + " (--no-preprocess leaves it out)\n");
     for (const rt::Port &input : entry.inputs) {
       if (!data->contains(input.name))
         failMissing(flags, input.name);
       // The shape is checked first, because a small file may unpack to more than the memory holds.
       rt::Array array = data->read(
           input.name, [&](mpc_dtype, const rt::Shape &shape) { running.inputFor(entry, input.name, shape); });
-      running.setInput(entry, input.name, array.view());
+      auto steps = trained.inputs.find(input.name);
+      if (steps == trained.inputs.end())
+        running.setInput(entry, input.name, array.view());
+      else
+        running.setInput(entry, input.name, preprocessed(array, input, steps->second, flags.data + ": " + input.name));
     }
     running.run(entry);
     rt::NpzWriter writer(flags.out);
@@ -98,6 +134,8 @@ void addRunCommand(CLI::App &app, int &status) {
   command->add_option("model", flags->model, "ONNX file")->required();
   command->add_option("--data", flags->data, "npz file: an array for each input")->required();
   command->add_option("--out", flags->out, "npz file for the outputs")->required();
+  command->add_flag("--no-preprocess", flags->noPreprocess,
+                    "Take the inputs as they are, although the model says what its training did to them");
   addHostOptions(*command, flags->session);
   addImportOptions(*command, flags->import, flags->dims);
   rt::setExample(*command, "run model.onnx --data inputs.npz --out outputs.npz");

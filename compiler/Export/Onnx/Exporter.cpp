@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Export/Onnx/InferenceForm.h"
+#include "compiler/Export/Onnx/Preprocess.h"
 #include "compiler/Export/Onnx/Tensors.h"
 #include "dialects/Support/InputFile.h"
 #include "llvm/ADT/StringMap.h"
@@ -235,7 +236,7 @@ void Placer::dropUnread() {
 
 bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::string &output,
                      std::optional<ArrayRef<TrainedTensor>> tensors, Inference form, ExportedModel &exported,
-                     ExportError &error, int64_t maxBytes) {
+                     ExportError &error, int64_t maxBytes, const TrainedInputs &inputs) {
   try {
     std::string why;
     std::unique_ptr<llvm::MemoryBuffer> file = readRegularFile(path, why);
@@ -265,6 +266,10 @@ bool mpc::exportOnnx(MLIRContext &context, const std::string &path, const std::s
       fail(path, "has no initializer that the checkpoint names", kSameTraining);
     placer.dropUnread();
     exported.inference = toInferenceForm(context, model, form, path, folder, written);
+    if (!inputs.nodes.empty())
+      exported.preprocessed = putInFront(context, model, inputs.nodes, path);
+    if (inputs.metadata)
+      setPreprocessing(model, *inputs.metadata);
 
     bool stays = false;
     if (llvm::sys::fs::equivalent(folder, folderOf(output), stays) ||

@@ -32,6 +32,20 @@ struct TrainedTensor {
 /// dropouts; Fold also puts batch norms into the convolutions before them.
 enum class Inference { Set, Remove, Fold };
 
+/// What happens to the values of an input before the network takes them: value * scale + shift, with one number each
+/// for all values, or for each channel, the dimension behind the batch.
+struct InputMap {
+  std::string input; // the program's name for it
+  std::vector<double> scale, shift;
+};
+
+/// What the training did to its inputs.
+struct TrainedInputs {
+  /// The text for the model's metadata; "" removes the one that is there. Absent: it stays.
+  std::optional<std::string> metadata = {};
+  std::vector<InputMap> nodes = {}; // these are put into the graph
+};
+
 /// What an export has done.
 struct InferenceCounts {
   int64_t norms = 0;    ///< batch norms that were set to inference
@@ -47,11 +61,12 @@ struct ExportError {
 };
 
 struct ExportedModel {
-  std::string bytes;                // the bytes of the ONNX file
-  std::string dataFile, data{};     // a file beside it and its bytes; the name is empty when there is none
-  std::vector<std::string> sources; // the files that were read: the model and the data files that it names
-  int64_t replaced = 0;             // how many of the trained tensors it has
-  InferenceCounts inference{};      // what was done to bring it into inference form
+  std::string bytes;                       // the bytes of the ONNX file
+  std::string dataFile, data{};            // a file beside it and its bytes; the name is empty when there is none
+  std::vector<std::string> sources;        // the files that were read: the model and the data files that it names
+  int64_t replaced = 0;                    // how many of the trained tensors it has
+  InferenceCounts inference{};             // what was done to bring it into inference form
+  std::vector<std::string> preprocessed{}; // the inputs with nodes in front
 };
 
 /// The model at `path`, with trained values, in inference form, as it is to be written to `output`. Where no
@@ -60,15 +75,15 @@ struct ExportedModel {
 /// Each value replaces its initializer's value, in the initializer's own type; a parameter that is a graph
 /// input becomes an initializer. The values of one input of a node become a new initializer, which the node
 /// then reads; a Constant that is then no longer read is removed. Data files of the model are read into it
-/// when it goes to another folder; and if the file would be larger than `maxBytes`, protobuf's limit, bytes
-/// are moved into one data file.
+/// when it goes to another folder. `inputs` are put in front of the model, or noted in it. If the file would be larger
+/// than `maxBytes`, protobuf's limit, bytes are moved into one data file.
 ///
 /// Returns false and sets `error` where the file is not a model, a data file cannot be read, a shape or type
 /// differs, no name is in common, or there is no place for a required tensor (a function's body serves all of
 /// its calls).
 bool exportOnnx(mlir::MLIRContext &, const std::string &path, const std::string &output,
                 std::optional<llvm::ArrayRef<TrainedTensor>>, Inference, ExportedModel &, ExportError &error,
-                int64_t maxBytes = INT_MAX);
+                int64_t maxBytes = INT_MAX, const TrainedInputs &inputs = {});
 
 } // namespace mpc
 #endif

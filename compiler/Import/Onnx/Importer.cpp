@@ -74,6 +74,21 @@ static void noteUnknown(const Model &model, ImportReport &report) {
       "with PyTorch's");
 }
 
+/// Reads what the export of a trained model says about its inputs. A new training is to be told of it.
+static void readPreprocessing(const Model &model, const ImportOptions &options, ImportReport &report) {
+  for (const auto &entry : model.proto.metadata_props())
+    if (entry.key() == kPreprocessingKey && entry.value() != "none")
+      report.preprocessing = entry.value();
+  if (report.preprocessing.empty() || options.forwardOnly)
+    return;
+  std::string words = printable(report.preprocessing);
+  for (StringRef control : {"\\x09", "\\x0A"})
+    for (size_t at = 0; (at = words.find(control.str(), at)) != std::string::npos;)
+      words.replace(at, control.size(), control == "\\x09" ? " " : "; ");
+  report.notes.push_back("the model was trained on preprocessed inputs (" + words +
+                         "); to train it further, give its program the same --scale and --normalize");
+}
+
 /// Imports into a report; neither exceptions nor diagnostics escape.
 static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, StringRef name, StringRef folder,
                                         const ImportOptions &options, ImportReport &report) {
@@ -84,6 +99,7 @@ static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, S
     report.producer = printable(model.proto.producer_name());
     report.irVersion = model.proto.ir_version();
     report.opset = model.opset;
+    readPreprocessing(model, options, report);
     if (!options.forwardOnly) {
       llvm::Regex untied(options.untie);
       std::string malformed; // Roles::analyse reports it

@@ -109,6 +109,12 @@ struct ModelValue {
   mlir::Value value;          // in @forward, as long as the module is as the import made it
 };
 
+/// The key in a model's metadata_props under which an export says what the training did to its inputs, in the form of
+/// checkpoints (runtime/core/data/Preprocessing.h).
+namespace onnx_import {
+inline constexpr char kPreprocessingKey[] = "mpc.preprocessing";
+}
+
 /// Everything that `mpc check` prints.
 struct ImportReport {
   std::string producer;
@@ -122,6 +128,8 @@ struct ImportReport {
   std::vector<OutputStatement> outputs;   // these are known even where the import fails
   std::map<std::string, int64_t> opCount; // by op type
   std::vector<std::string> files;         // the files that were read: the model and its data files
+  std::string
+      preprocessing; // what the training of an exported model did to its inputs (kPreprocessingKey); "": unknown
   /// With ImportOptions::recordValues: what nodes of the main graph make, in their order, except constants.
   std::vector<ModelValue> values;
   bool ok() const { return problems.empty(); }
