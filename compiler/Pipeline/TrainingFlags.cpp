@@ -4,6 +4,7 @@
 #include "dialects/Support/Numbers.h"
 #include "dialects/Train/Optimizers/Registry.h"
 #include "passes/Training/LossSpec.h"
+#include "passes/Training/Metrics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
@@ -39,7 +40,12 @@ ArrayRef<TrainingFlag> mpc::trainingFlags() {
            "where that may be scores of classes)"},
       {loss, "step", &Request::steps, "NAME:loss=...:params=REGEX:optimizer=...: one optimizer of several"},
       {loss, "outputs", &Request::outputs, "Outputs that predict returns", {.commas = true}},
-      {loss, "metric", &Request::metrics, "accuracy:LOGITS:LABELS (default: inferred from the loss)"},
+      {loss,
+       "metric",
+       &Request::metrics,
+       training::describeMetrics() +
+           "; without names of what the loss compares (default: accuracy of a classification)",
+       {.commas = true}},
 
       {scaling, "loss-scale", &Request::lossScale,
        "dynamic, calibrate[:STEPS], a number or none (default: dynamic for fp16, none otherwise)"},

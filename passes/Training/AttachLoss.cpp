@@ -290,7 +290,7 @@ private:
     } else {
       entry.addResult(*lossValue, "loss", "loss");
     }
-    FailureOr<ArrayAttr> measured = addMetrics(entry, metrics, *lossValue);
+    FailureOr<ArrayAttr> measured = addMetrics(entry, metrics, spec.loss, *lossValue);
     if (failed(measured))
       return failure();
     if (!measured->empty())

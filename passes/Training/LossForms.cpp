@@ -95,9 +95,7 @@ static LogicalResult noOutput(const EntryBuilder &entry, StringRef name) {
   return noOutput(entry.loc, name, outputNames(entry));
 }
 
-/// Splits PREDICTION:TARGET. Names may hold colons themselves (`logits:0`), so the prediction is the shortest name that
-/// exists. Where none exists, the text up to the first colon is taken for it. An empty target means that there is none.
-static std::pair<StringRef, StringRef> splitNames(StringRef names, function_ref<bool(StringRef)> exists) {
+std::pair<StringRef, StringRef> training::splitNames(StringRef names, function_ref<bool(StringRef)> exists) {
   for (size_t at = names.find(':'); at != StringRef::npos; at = names.find(':', at + 1))
     if (exists(names.take_front(at)) && at + 1 < names.size())
       return {names.take_front(at), names.drop_front(at + 1)};
@@ -106,6 +104,16 @@ static std::pair<StringRef, StringRef> splitNames(StringRef names, function_ref<
 static LogicalResult noTarget(Location loc, StringRef text, const LossForm &form) {
   return emitErrorWithHint(loc, "loss '" + text + "' names no target",
                            Twine("write ") + form.name + ":" + form.prediction + ":" + form.target);
+}
+
+std::pair<std::string, std::string> training::lossNames(const EntryBuilder &entry, StringRef text) {
+  if (text.empty() || text.starts_with("output:"))
+    return {};
+  FailureOr<LossSpec> spec = parseLossSpec(entry.loc, text);
+  if (failed(spec))
+    return {};
+  auto [name, target] = splitNames(spec->names, [&](StringRef name) { return bool(entry.output(name)); });
+  return {name.str(), target.str()};
 }
 
 /// Returns the network's outputs that may be its own loss: none where no output is certain to be one number for the

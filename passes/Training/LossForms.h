@@ -11,6 +11,13 @@ namespace mpc::training {
 /// inferred loss. Fails with a diagnostic, also for "" where several outputs are scalar floats.
 mlir::FailureOr<mlir::Value> attachLoss(EntryBuilder &entry, llvm::StringRef spec);
 
+/// Splits OUTPUT:TARGET. Names may hold colons themselves (`logits:0`), so the output is the shortest name that exists.
+/// Where none exists, the text up to the first colon is taken for it. An empty target means that there is none.
+std::pair<llvm::StringRef, llvm::StringRef> splitNames(llvm::StringRef names,
+                                                       llvm::function_ref<bool(llvm::StringRef)> exists);
+/// Returns the output and the input that a loss FORM:PREDICTION:TARGET names; two empty names for the other losses.
+std::pair<std::string, std::string> lossNames(const EntryBuilder &entry, llvm::StringRef spec);
+
 /// This is a network's output as far as its file states it.
 struct StatedOutput {
   std::string name;

@@ -3,8 +3,11 @@
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Nearest.h"
+#include "passes/Training/LossForms.h"
 #include "passes/Training/SampleLoss.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include <tuple>
 
 using namespace mlir;
 using namespace mpc;
@@ -79,62 +82,293 @@ static std::string nameOf(const EntryBuilder &entry, Value v) {
   return "logits";
 }
 
-FailureOr<ArrayAttr> training::addMetrics(EntryBuilder &entry, ArrayRef<std::string> texts, Value loss) {
-  Builder &b = entry.builder;
-  SmallVector<Attribute> all;
-  auto add = [&](Scores scores, StringRef logitsName, StringRef labelsName) {
-    if (!entry.hasResult(logitsName))
-      entry.addResult(scores.logits, "output", logitsName);
-    NamedAttrList metric;
-    for (auto [key, value] : {std::pair<StringRef, StringRef>("name", "accuracy"),
-                              {"kind", "accuracy"},
-                              {"logits", logitsName},
-                              {"labels", labelsName}})
-      metric.set(key, b.getStringAttr(value));
-    metric.set("axis", b.getI64IntegerAttr(scores.axis));
-    if (scores.ignored)
-      metric.set("ignore", b.getI64IntegerAttr(*scores.ignored));
-    all.push_back(metric.getDictionary(b.getContext()));
-  };
-  Classification classification = findClassification(loss);
-  std::optional<Scores> own = scoresOf(entry, classification);
-  for (const std::string &text : texts) {
-    SmallVector<StringRef> parts;
-    StringRef(text).split(parts, ':');
-    if (parts.size() != 3 || parts[0] != "accuracy")
-      return emitErrorWithHint(entry.loc, "'" + text + "' is not a metric",
-                               (parts[0] == "accuracy" ? "" : didYouMean(parts[0], {"accuracy"})) +
-                                   "write accuracy:LOGITS:LABELS");
-    Value logits = entry.output(parts[1]);
-    if (!logits && parts[1] == "logits")
-      logits = own ? own->logits : classification.logits;
-    Value labels = entry.argument(parts[2]);
-    if (!logits || !labels)
-      return emitErrorWithHint(
-          entry.loc, "metric '" + text + "': " + (logits ? "no input '" + parts[2] : "no output '" + parts[1]) + "'",
-          "name an output of the network and an input with its labels");
-    // Where two dimensions fit, the dimension of the loss is taken.
-    bool ofTheLoss = own && own->logits == logits;
-    std::optional<int64_t> axis = ofTheLoss ? own->axis : classAxis(shapeOf(logits), typeOf(labels));
-    if (!axis) {
-      std::string types;
-      llvm::raw_string_ostream(types) << labels.getType() << " do not fit the logits " << logits.getType();
-      return emitErrorWithHint(entry.loc, "metric '" + text + "': the labels " + types,
-                               "labels have the shape of the logits without the dimension of the classes");
-    }
-    // A network that computes its loss itself may take float labels and make integers of them.
-    if (!isa<IntegerType>(elementOf(labels)) &&
-        !(classification.labels && stripViews(classification.labels) == labels)) {
-      std::string type;
-      llvm::raw_string_ostream(type) << labels.getType();
-      return emitErrorWithHint(
-          entry.loc, "metric '" + text + "': the labels '" + parts[2] + "' are " + type + ", but a class is an integer",
-          "name an input of integers; accuracy is for classifications only");
-    }
-    entry.keepArgument(labels);
-    add({logits, *axis, ofTheLoss ? own->ignored : std::nullopt}, parts[1], parts[2]);
+//===-- What a user can write -----------------------------------------------------===//
+
+namespace {
+/// The form in which a metric takes its scores: a label is the number of a class, of which each has a score; a
+/// target belongs to one score, and is yes or no, or a number.
+enum class Takes { Labels, Targets, Either };
+
+struct MetricKind {
+  StringLiteral name; // "top" stands for top1, top2, ...
+  Takes takes;
+  bool averages = false; // whether :macro, :micro or :binary may follow
+  bool raw = false;      // whether it takes the scores before the network's own softmax or sigmoid
+};
+
+struct MetricSpec {
+  const MetricKind *kind = nullptr;
+  std::string name;   // kind and average: "f1:micro"
+  std::string output; // empty where the loss decides
+  std::string target;
+};
+} // namespace
+
+static constexpr MetricKind metricKinds[] = {
+    {"accuracy", Takes::Labels},
+    {"top", Takes::Labels},
+    {"confusion", Takes::Labels},
+    {"perplexity", Takes::Labels, false, true},
+    {"precision", Takes::Either, true, true},
+    {"recall", Takes::Either, true, true},
+    {"f1", Takes::Either, true, true},
+    {"auc", Takes::Either, false, true},
+    {"multilabel", Takes::Targets, false, true},
+    {"exact", Takes::Targets, false, true},
+    {"mae", Takes::Targets},
+    {"rmse", Takes::Targets},
+};
+static constexpr StringLiteral averages[] = {"macro", "micro", "binary"};
+
+std::string training::describeMetrics() {
+  std::string text = "KIND or KIND:OUTPUT:TARGET, KIND = ";
+  for (const MetricKind &kind : metricKinds) {
+    text += (&kind == metricKinds ? "" : ", ") + (kind.name == "top" ? "top5 (any number)" : kind.name.str());
+    if (kind.averages)
+      text += "[:macro|:micro|:binary]";
   }
-  if (texts.empty() && own)
-    add(*own, nameOf(entry, own->logits), entry.argumentName(stripViews(classification.labels)));
-  return b.getArrayAttr(all);
+  return text;
+}
+
+static FailureOr<MetricSpec> parseMetric(const EntryBuilder &entry, StringRef text) {
+  auto [word, rest] = text.split(':');
+  auto refuse = [&, word = word] {
+    SmallVector<StringRef> known;
+    for (const MetricKind &kind : metricKinds)
+      known.push_back(kind.name == "top" ? "top5" : StringRef(kind.name));
+    return emitErrorWithHint(entry.loc, "'" + text + "' is not a metric",
+                             (llvm::is_contained(known, word) ? "" : didYouMean(word, known)) + "write " +
+                                 describeMetrics());
+  };
+  MetricSpec spec{nullptr, word.str(), "", ""};
+  StringRef number = word;
+  unsigned top = 0;
+  bool isTop = number.consume_front("top") && !number.getAsInteger(10, top) && top > 0;
+  for (const MetricKind &kind : metricKinds)
+    if (isTop ? kind.name == "top" : kind.name == word && word != "top")
+      spec.kind = &kind;
+  if (!spec.kind || (rest.empty() && text.contains(':')))
+    return refuse();
+  auto [average, names] = rest.split(':');
+  if (spec.kind->averages && llvm::is_contained(averages, average)) {
+    spec.name += (":" + average).str();
+    rest = names;
+  }
+  if (rest.empty())
+    return spec;
+  auto [output, target] = splitNames(rest, [&](StringRef name) { return bool(entry.output(name)); });
+  if (output.empty() || target.empty())
+    return refuse();
+  spec.output = output.str();
+  spec.target = target.str();
+  return spec;
+}
+
+//===-- What it measures ------------------------------------------------------------===//
+
+namespace {
+/// Finds the scores and targets of metrics in an eval entry.
+class MetricBuilder {
+public:
+  MetricBuilder(EntryBuilder &entry, StringRef lossText, Value loss)
+      : entry(entry), classification(findClassification(loss)), own(scoresOf(entry, classification)) {
+    std::tie(lossOutput, lossTarget) = lossNames(entry, lossText);
+  }
+
+  LogicalResult add(StringRef text);
+  /// Adds the accuracy of the loss where that is a classification.
+  void addDefault();
+  ArrayAttr get() { return entry.builder.getArrayAttr(all); }
+
+private:
+  LogicalResult addOfTheLoss(const MetricSpec &spec, StringRef text);
+  LogicalResult addLabels(const MetricSpec &spec, StringRef text, Value logits, Value labels);
+  LogicalResult addTargets(const MetricSpec &spec, StringRef text, Value scores, Value targets);
+  LogicalResult checkClasses(const MetricSpec &spec, StringRef text, int64_t classes);
+  LogicalResult append(const MetricSpec &spec, StringRef text, Scores scores, StringRef outputName,
+                       StringRef targetName);
+  /// Returns the operand of the network's own softmax (of classes) or sigmoid, and changes the name then.
+  Value beforeActivation(Value v, bool ofClasses, std::string &name);
+
+  EntryBuilder &entry;
+  Classification classification;
+  std::optional<Scores> own;
+  std::string lossOutput, lossTarget;
+  SmallVector<Attribute> all;
+  llvm::StringSet<> names;
+};
+} // namespace
+
+static std::string typeText(Value v) {
+  std::string text;
+  llvm::raw_string_ostream(text) << v.getType();
+  return text;
+}
+
+Value MetricBuilder::beforeActivation(Value v, bool ofClasses, std::string &name) {
+  auto activation = stripViews(v).getDefiningOp<ProbabilityOpInterface>();
+  if (!activation || shapeOf(v) != shapeOf(activation->getResult(0)) ||
+      activation.getClassAxis().has_value() != ofClasses)
+    return v;
+  do
+    name += ".scores";
+  while (entry.output(name));
+  return activation->getOperand(0);
+}
+
+LogicalResult MetricBuilder::append(const MetricSpec &spec, StringRef text, Scores scores, StringRef outputName,
+                                    StringRef targetName) {
+  Builder &b = entry.builder;
+  // The name tells two metrics of one kind apart.
+  std::string name = spec.name;
+  if (names.contains(name))
+    name += ":" + spec.output + ":" + spec.target;
+  if (!names.insert(name).second)
+    return emitErrorWithHint(entry.loc, "metric '" + text + "' is given twice", "keep one of them");
+  if (!entry.hasResult(outputName))
+    entry.addResult(scores.logits, "output", outputName);
+  NamedAttrList metric;
+  for (auto [key, value] : {std::pair<StringRef, StringRef>("name", name),
+                            {"kind", spec.name},
+                            {"logits", outputName},
+                            {"labels", targetName}})
+    metric.set(key, b.getStringAttr(value));
+  metric.set("axis", b.getI64IntegerAttr(scores.axis));
+  if (scores.ignored)
+    metric.set("ignore", b.getI64IntegerAttr(*scores.ignored));
+  all.push_back(metric.getDictionary(b.getContext()));
+  return success();
+}
+
+LogicalResult MetricBuilder::checkClasses(const MetricSpec &spec, StringRef text, int64_t classes) {
+  constexpr int64_t kMostOfATable = 1000;
+  if (spec.kind->name == "confusion" && classes > kMostOfATable)
+    return emitErrorWithHint(
+        entry.loc, "metric '" + text + "': a table of " + Twine(classes) + " classes has too many numbers",
+        "confusion takes up to " + Twine(kMostOfATable) + " classes; write f1, precision or recall");
+  int64_t top = 0;
+  if (spec.kind->name == "top" && (StringRef(spec.name).drop_front(3).getAsInteger(10, top) || top > classes))
+    return emitErrorWithHint(entry.loc, "metric '" + text + "': there are only " + Twine(classes) + " classes",
+                             "write a number of at most " + Twine(classes));
+  if (StringRef(spec.name).ends_with(":binary") && classes != 2)
+    return emitErrorWithHint(entry.loc,
+                             "metric '" + text + "': binary is for 2 classes, and there are " + Twine(classes),
+                             "write :macro or :micro");
+  return success();
+}
+
+LogicalResult MetricBuilder::addLabels(const MetricSpec &spec, StringRef text, Value logits, Value labels) {
+  // Where two dimensions fit, the dimension of the loss is taken.
+  bool ofTheLoss = own && own->logits == logits;
+  std::optional<int64_t> axis = ofTheLoss ? own->axis : classAxis(shapeOf(logits), typeOf(labels));
+  if (!axis)
+    return emitErrorWithHint(entry.loc,
+                             "metric '" + text + "': the labels " + typeText(labels) + " do not fit the logits " +
+                                 typeText(logits),
+                             "labels have the shape of the logits without the dimension of the classes");
+  // A network that computes its loss itself may take float labels and make integers of them.
+  if (!isa<IntegerType>(elementOf(labels)) && !(classification.labels && stripViews(classification.labels) == labels))
+    return emitErrorWithHint(entry.loc,
+                             "metric '" + text + "': the labels '" + spec.target + "' are " + typeText(labels) +
+                                 ", but a class is an integer",
+                             "name an input of integers; " + spec.kind->name + " is for classifications only");
+  if (failed(checkClasses(spec, text, shapeOf(logits)[*axis])))
+    return failure();
+  std::string name = spec.output;
+  Value scores = spec.kind->raw ? beforeActivation(logits, /*ofClasses=*/true, name) : logits;
+  entry.keepArgument(labels);
+  return append(spec, text, {scores, *axis, ofTheLoss ? own->ignored : std::nullopt}, name, spec.target);
+}
+
+LogicalResult MetricBuilder::addTargets(const MetricSpec &spec, StringRef text, Value scores, Value targets) {
+  ArrayRef<int64_t> shape = shapeOf(scores);
+  int64_t rank = int64_t(shape.size());
+  std::optional<int64_t> batch = entry.batchSize();
+  if (typeOf(scores).getNumElements() != typeOf(targets).getNumElements())
+    return emitErrorWithHint(entry.loc,
+                             "metric '" + text + "': the target " + typeText(targets) +
+                                 " does not have the shape of the output, " + typeText(scores),
+                             spec.kind->takes == Takes::Either
+                                 ? "name a target with a yes or no for each score, or integer labels of classes"
+                                 : "name a target with a number for each element of the output");
+  if (shape.empty() || !batch || shape[0] % *batch != 0)
+    return emitErrorWithHint(entry.loc,
+                             "metric '" + text + "': the output " + typeText(scores) + " has no part for each sample",
+                             "name an output whose first dimension counts the samples");
+  // The labels of pictures lie behind the batch, as the classes do; those of sequences at the end.
+  int64_t axis = rank == 3 ? 2 : 1;
+  if (int64_t labels = rank > 1 ? shape[axis] : 1; StringRef(spec.name).ends_with(":binary") && labels != 1)
+    return emitErrorWithHint(entry.loc,
+                             "metric '" + text + "': binary is for one label, and there are " + Twine(labels),
+                             "write :macro or :micro");
+  std::string name = spec.output;
+  if (spec.kind->raw)
+    scores = beforeActivation(scores, /*ofClasses=*/false, name);
+  entry.keepArgument(targets);
+  return append(spec, text, {scores, axis}, name, spec.target);
+}
+
+LogicalResult MetricBuilder::addOfTheLoss(const MetricSpec &spec, StringRef text) {
+  MetricSpec named = spec;
+  if (spec.kind->takes != Takes::Targets && own) {
+    named.output = nameOf(entry, own->logits);
+    named.target = entry.argumentName(stripViews(classification.labels)).str();
+    if (failed(checkClasses(named, text, shapeOf(own->logits)[own->axis])))
+      return failure();
+    return append(named, text, *own, named.output, named.target);
+  }
+  named.output = lossOutput;
+  named.target = lossTarget;
+  Value scores = entry.output(lossOutput), targets = entry.argument(lossTarget);
+  if (spec.kind->takes == Takes::Labels || classification.logits || !scores || !targets)
+    return emitErrorWithHint(
+        entry.loc,
+        "metric '" + text + "': the loss does not say what it compares" +
+            (spec.kind->takes == Takes::Labels ? "; it is no classification whose labels are an input" : ""),
+        "write " + spec.name + ":OUTPUT:TARGET, an output of the network and an input");
+  return addTargets(named, text, scores, targets);
+}
+
+LogicalResult MetricBuilder::add(StringRef text) {
+  FailureOr<MetricSpec> spec = parseMetric(entry, text);
+  if (failed(spec))
+    return failure();
+  if (spec->output.empty())
+    return addOfTheLoss(*spec, text);
+  Value output = entry.output(spec->output);
+  if (!output && spec->output == "logits")
+    output = own ? own->logits : classification.logits;
+  Value target = entry.argument(spec->target);
+  if (!output || !target)
+    return emitErrorWithHint(entry.loc,
+                             "metric '" + text +
+                                 "': " + (output ? "no input '" + spec->target : "no output '" + spec->output) + "'",
+                             "name an output of the network and an input with its labels");
+  if (!isFloat(output))
+    return emitErrorWithHint(entry.loc,
+                             "metric '" + text + "': the output '" + spec->output + "' is " + typeText(output),
+                             "name an output of floats");
+  bool ofClasses = spec->kind->takes == Takes::Labels ||
+                   (spec->kind->takes == Takes::Either && isa<IntegerType>(elementOf(target)) &&
+                    typeOf(output).getNumElements() != typeOf(target).getNumElements());
+  return ofClasses ? addLabels(*spec, text, output, target) : addTargets(*spec, text, output, target);
+}
+
+void MetricBuilder::addDefault() {
+  if (own)
+    (void)append({&metricKinds[0], "accuracy", "", ""}, "accuracy", *own, nameOf(entry, own->logits),
+                 entry.argumentName(stripViews(classification.labels)));
+}
+
+FailureOr<ArrayAttr> training::addMetrics(EntryBuilder &entry, ArrayRef<std::string> texts, StringRef lossText,
+                                          Value loss) {
+  MetricBuilder metrics(entry, lossText, loss);
+  bool good = true;
+  for (const std::string &text : texts)
+    good &= succeeded(metrics.add(text));
+  if (texts.empty())
+    metrics.addDefault();
+  if (!good)
+    return failure();
+  return metrics.get();
 }

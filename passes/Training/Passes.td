@@ -43,7 +43,7 @@ def AttachLossPass : Pass<"mpc-attach-loss", "::mlir::ModuleOp"> {
     Option<"clipValue", "clip-value", "double", "0.0", "clip every gradient element to +-this; 0: no">,
     Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches per update">,
     ListOption<"outputs", "outputs", "std::string", "names of the outputs that predict returns; default all but the loss">,
-    ListOption<"metrics", "metric", "std::string", "KIND:LOGITS:LABELS, KIND = accuracy; default inferred from the loss">,
+    ListOption<"metrics", "metric", "std::string", "KIND or KIND:OUTPUT:TARGET, KIND = accuracy, top5, f1:micro, ...; default inferred from the loss">,
   ];
   let statistics = [
     Statistic<"numSteps", "steps", "train.steps made">,

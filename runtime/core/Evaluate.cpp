@@ -4,8 +4,11 @@
 #include "runtime/core/FreshNumbers.h"
 #include "runtime/core/data/Npz.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Json.h"
 
-#include <deque>
+#include <cmath>
+#include <cstdio>
+#include <map>
 
 namespace mpc::rt {
 
@@ -26,27 +29,78 @@ std::string Evaluation::lossText(const std::string &name, const std::string &sep
                 lossSamples < samples ? concat(" (over ", lossSamples, " of ", samples, " samples)") : "");
 }
 
+/// Returns "null" for infinity and NaN, which JSON does not have.
+static std::string jsonNumber(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return std::isfinite(value) ? text : "null";
+}
+
+static std::string jsonTable(const std::vector<std::vector<int64_t>> &table) {
+  std::string text = "[";
+  for (const auto &row : table) {
+    text += text.size() > 1 ? ", [" : "[";
+    for (size_t c = 0; c < row.size(); ++c)
+      text += concat(c == 0 ? "" : ", ", row[c]);
+    text += "]";
+  }
+  return text + "]";
+}
+
+std::string Evaluation::asJson() const {
+  std::string text = concat("{\"samples\": ", samples);
+  if (loss)
+    text += concat(", \"loss\": ", jsonNumber(*loss), ", \"loss_samples\": ", lossSamples);
+  for (const MetricResult &metric : metrics) {
+    auto add = [&](const char *what, const std::string &value) {
+      text += concat(", ", json(metric.name + what).dump(), ": ", value);
+    };
+    add("", metric.table.empty() ? jsonNumber(metric.value) : jsonTable(metric.table));
+    if (metric.correct)
+      add("_correct", concat(*metric.correct));
+    add("_counted", concat(metric.counted));
+    if (metric.columns)
+      add("_classes", concat(metric.columns->first));
+    if (metric.nan > 0)
+      add("_nan", concat(metric.nan));
+  }
+  return text + "}\n";
+}
+
+std::string Evaluation::asText() const {
+  std::string text = concat("samples: ", samples, "\n");
+  if (loss)
+    text += lossText("loss", ": ") + "\n";
+  for (const MetricResult &metric : metrics)
+    if (metric.table.empty())
+      text += metric.text(": ") + "\n";
+  for (const MetricResult &metric : metrics)
+    text += metric.tableText();
+  return text;
+}
+
 Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress) {
   const Entry &entry = session.entryOfKind("eval");
   const Port *sampleLoss = entry.outputOfRole("sample_loss"), *sampleWeight = entry.outputOfRole("sample_weight"),
              *batchLoss = entry.outputOfRole("loss");
-  std::deque<Accuracy> accuracies;
-  std::vector<std::vector<std::byte>> labels;
-  for (const Metric &metric : session.manifest().metrics)
-    if (metric.kind == "accuracy") {
-      accuracies.emplace_back(metric, entry);
-      const Port &port = accuracies.back().labels();
-      labels.emplace_back(size_t(elementsOf(port.shape)) * sizeOf(port.dtype));
-    }
+  std::vector<RunningMetric> metrics;
+  std::map<const Port *, std::vector<std::byte>> targets; // several metrics may share a target, or scores
+  std::map<const Port *, Tensor> scores;
+  for (const Metric &metric : session.manifest().metrics) {
+    const RunningMetric &added = metrics.emplace_back(metric, entry);
+    const Port &port = added.targets();
+    targets[&port].resize(size_t(elementsOf(port.shape)) * sizeOf(port.dtype));
+    scores[&added.scores()];
+  }
   Batches batches(data, {&entry}, {});
   FreshNumbers numbers(session);
   Evaluation result;
   double lossSum = 0, weightSum = 0;
   while (const Batches::Batch *batch = batches.next()) {
     batches.load(*batch, session, entry);
-    // The run may overwrite the inputs, so the labels are read before it.
-    for (size_t i = 0; i < accuracies.size(); ++i)
-      session.read(accuracies[i].labels(), labels[i].data());
+    // The run may overwrite the inputs, so the targets are read before it.
+    for (auto &[port, bytes] : targets)
+      session.read(*port, bytes.data());
     numbers.next();
     session.run(entry);
     if (sampleLoss) {
@@ -58,16 +112,18 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
       weightSum += double(batch->count);
       result.lossSamples += batch->count;
     }
-    for (size_t i = 0; i < accuracies.size(); ++i)
-      accuracies[i].add(session, labels[i].data(), batch->count, data.batch());
+    for (auto &[port, tensor] : scores)
+      tensor = session.read(*port);
+    for (RunningMetric &metric : metrics)
+      metric.add(scores[&metric.scores()], targets[&metric.targets()].data(), batch->count, data.batch());
     result.samples += batch->count;
     if (progress)
       progress(result.samples);
   }
   if (sampleLoss || batchLoss)
     result.loss = lossSum / weightSum; // NaN when no sample counts
-  for (const Accuracy &accuracy : accuracies)
-    result.metrics.push_back(accuracy.result());
+  for (const RunningMetric &metric : metrics)
+    result.metrics.push_back(metric.result());
   return result;
 }
 

@@ -22,6 +22,9 @@ struct Evaluation {
   /// the number.
   std::string lossText(const std::string &name, const std::string &separator) const;
   std::vector<MetricResult> metrics;
+  /// Return everything: lines for people, or one line of JSON.
+  std::string asText() const;
+  std::string asJson() const;
 };
 
 /// Is called now and then with the number of samples done so far.

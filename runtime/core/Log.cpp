@@ -182,11 +182,13 @@ std::vector<std::string> RunLog::columnsOf(const StepLoop &loop, const std::vect
     addReport(concat("steps.", loop.name(i), "."));
   for (const char *name : {"samples_per_s", "val_loss", "val_loss_samples"})
     add(name);
-  for (const Metric &metric : metrics)
+  for (const Metric &metric : metrics) {
     add(metric.name);
-  if (!metrics.empty())
-    for (const char *name : {"correct", "counted"})
-      add(name);
+    if (metric.name == "accuracy")
+      for (const char *name : {"correct", "counted"})
+        add(name);
+    add(metric.name + "_nan");
+  }
   for (const char *name : {"val_samples", "note"})
     add(name);
   return columns;
@@ -299,9 +301,13 @@ void RunLog::evaluation(int64_t step, int64_t epoch, const Evaluation &evaluatio
     out["val_loss_samples"] = evaluation.lossSamples;
   }
   for (const MetricResult &metric : evaluation.metrics) {
-    out[metric.name] = metric.value();
-    out["correct"] = metric.correct;
-    out["counted"] = metric.counted;
+    out[metric.name] = metric.table.empty() ? json(metric.value) : json(metric.table);
+    if (metric.name == "accuracy") {
+      out["correct"] = *metric.correct;
+      out["counted"] = metric.counted;
+    }
+    if (metric.nan > 0)
+      out[metric.name + "_nan"] = metric.nan;
   }
   out["val_samples"] = evaluation.samples;
   write(values);

@@ -21,6 +21,8 @@ namespace mpc::rt {
 /// The line of an evaluation is:
 ///   {"step": 937, "epoch": 1, "time": …, "at": …, "val_loss": …, "accuracy": …, "correct": …, "counted": …,
 ///    "val_samples": …}
+/// with the value of every metric under its name: null where it is not defined, and the table of `confusion`. "correct"
+/// and "counted" are those of "accuracy"; "NAME_nan" is present where scores are NaN.
 ///
 /// A file whose name ends in .csv gets a first line with the names of the columns and the same values as rows; those of
 /// several optimizers have names such as "steps.head.loss". What a line lacks, and null, is an empty field.

@@ -1,48 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/core/Metrics.h"
 
+#include "runtime/core/MetricCounts.h"
+#include "runtime/core/MetricScores.h"
 #include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace mpc::rt {
 
-Accuracy::Accuracy(const Metric &metric, const Entry &entry)
-    : logits_(entry.output(metric.logits)), labels_(entry.input(metric.labels)), ignored_(metric.ignored) {
-  result_.name = metric.name;
-  std::string where = concat("metric '", metric.name, "'");
-  if (!logits_ || !labels_)
-    fail(where, concat("the eval entry has no output '", metric.logits, "' or no input '", metric.labels, "'"),
-         "compile the model again");
-  const Shape &shape = logits_->shape;
-  if (metric.axis < 1 || metric.axis >= int64_t(shape.size()) ||
-      elementsOf(shape) != elementsOf(labels_->shape) * shape[size_t(metric.axis)])
-    fail(where, concat("logits ", toString(shape), " and labels ", toString(labels_->shape), " do not match"),
-         "compile the model again");
-  size_t axis = size_t(metric.axis);
-  outer_ = elementsOf(std::span(shape).first(axis));
-  classes_ = shape[axis];
-  inner_ = elementsOf(std::span(shape).subspan(axis + 1));
+std::string MetricResult::text(const std::string &separator) const {
+  std::string more;
+  auto add = [&](const std::string &part) { more += concat(more.empty() ? " (" : "; ", part); };
+  if (correct)
+    add(concat(*correct, "/", counted));
+  if (columns && columns->first < columns->second)
+    add(concat("over ", columns->first, " of ", columns->second, " classes"));
+  if (nan > 0)
+    add(concat(nan, " with NaN scores"));
+  return concat(name, separator, value, more, more.empty() ? "" : ")");
 }
 
-void Accuracy::add(const Session &session, const void *labels, int64_t count, int64_t batch) {
-  Tensor logits = session.read(*logits_);
-  int64_t positions = outer_ * inner_ * count / batch; // samples come first among the positions
-  for (int64_t p = 0; p < positions; ++p) {
-    double label = loadDouble(labels_->dtype, labels, size_t(p));
-    if (!(label >= 0 && label < double(classes_)) || (ignored_ && label == double(*ignored_)))
-      continue;
-    size_t base = size_t(p / inner_ * classes_ * inner_ + p % inner_);
-    int64_t best = 0;
-    double bestValue = logits.at(base);
-    for (int64_t c = 1; c < classes_; ++c) {
-      double value = logits.at(base + size_t(c * inner_));
-      if (value > bestValue) {
-        best = c;
-        bestValue = value;
-      }
-    }
-    ++result_.counted;
-    result_.correct += best == int64_t(label);
+std::string MetricResult::tableText() const {
+  constexpr size_t kMost = 40; // classes: more are no table that anybody reads
+  if (table.empty())
+    return "";
+  if (table.size() > kMost)
+    return concat(name, ": a table of ", table.size(), " classes, which --json prints\n");
+  size_t width = concat(table.size() - 1).size();
+  for (const auto &row : table)
+    for (int64_t count : row)
+      width = std::max(width, concat(count).size());
+  auto padded = [&](const std::string &cell) { return std::string(width + 2 - cell.size(), ' ') + cell; };
+  std::string text = concat(name, " (row: the label, column: the class of the largest score",
+                            nan > 0 ? concat("; ", nan, " with NaN scores are in none") : "", ")\n", padded(""));
+  for (size_t c = 0; c < table.size(); ++c)
+    text += padded(concat(c));
+  text += '\n';
+  for (size_t r = 0; r < table.size(); ++r) {
+    text += padded(concat(r));
+    for (int64_t count : table[r])
+      text += padded(concat(count));
+    text += '\n';
   }
+  return text;
+}
+
+std::unique_ptr<Measure> makeMeasure(const std::string &kind, const ScoreLayout &layout) {
+  std::string name = kind.substr(0, kind.find(':')), average = kind.substr(std::min(kind.size(), name.size() + 1));
+  if (auto measure = makeCountMeasure(name, average, layout))
+    return measure;
+  return average.empty() ? makeScoreMeasure(name, layout) : nullptr;
+}
+
+RunningMetric::RunningMetric(const Metric &metric, const Entry &entry)
+    : name_(metric.name), scores_(entry.output(metric.logits)), targets_(entry.input(metric.labels)),
+      ignored_(metric.ignored) {
+  std::string where = concat("metric '", metric.name, "'");
+  if (!scores_ || !targets_)
+    fail(where, concat("the eval entry has no output '", metric.logits, "' or no input '", metric.labels, "'"),
+         "compile the model again");
+  const Shape &shape = scores_->shape;
+  const int64_t elements = elementsOf(shape), targets = elementsOf(targets_->shape);
+  layout_.elementwise = elements == targets;
+  if (metric.axis >= 1 && metric.axis < int64_t(shape.size())) {
+    size_t axis = size_t(metric.axis);
+    layout_.outer = elementsOf(std::span(shape).first(axis));
+    layout_.columns = shape[axis];
+    layout_.inner = elementsOf(std::span(shape).subspan(axis + 1));
+  } else if (layout_.elementwise) {
+    layout_.outer = elements;
+  }
+  if (layout_.outer * layout_.columns * layout_.inner != elements ||
+      (!layout_.elementwise && targets * layout_.columns != elements))
+    fail(where, concat("logits ", toString(shape), " and labels ", toString(targets_->shape), " do not match"),
+         "compile the model again");
+  measure_ = makeMeasure(metric.kind, layout_);
+  if (!measure_ && layout_.elementwise && layout_.columns == 1) {
+    layout_.elementwise = false; // one class has as many labels as scores
+    measure_ = makeMeasure(metric.kind, layout_);
+  }
+  if (!measure_)
+    fail(where,
+         concat("'", metric.kind, "' is no metric for scores ", toString(shape), " and targets ",
+                toString(targets_->shape)),
+         "compile the model again");
+  row_.resize(size_t(layout_.columns));
+  rowTargets_.resize(layout_.elementwise ? row_.size() : 1);
+}
+
+void RunningMetric::add(const Tensor &scores, const void *targets, int64_t count, int64_t batch) {
+  const auto [outer, columns, inner, elementwise] = layout_;
+  int64_t positions = outer * inner * count / batch; // samples come first among the positions
+  for (int64_t p = 0; p < positions; ++p) {
+    size_t base = size_t(p / inner * columns * inner + p % inner);
+    if (!elementwise) {
+      double label = rowTargets_[0] = loadDouble(targets_->dtype, targets, size_t(p));
+      if (!(label >= 0 && label < double(columns)) || (ignored_ && label == double(*ignored_)))
+        continue;
+    }
+    bool nan = false;
+    for (size_t c = 0; c < row_.size(); ++c) {
+      size_t at = base + c * size_t(inner);
+      row_[c] = scores.at(at);
+      nan |= std::isnan(row_[c]);
+      if (elementwise)
+        rowTargets_[c] = loadDouble(targets_->dtype, targets, at);
+    }
+    nan_ += nan;
+    measure_->add(row_, rowTargets_);
+  }
+}
+
+MetricResult RunningMetric::result() const {
+  MetricResult result;
+  result.name = name_;
+  result.nan = nan_;
+  measure_->finish(result);
+  return result;
 }
 
 } // namespace mpc::rt

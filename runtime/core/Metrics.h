@@ -1,34 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Metrics of an evaluation, counted exactly.
+// Metrics of an evaluation: each sample counts exactly once, and nothing is averaged over batches.
 #pragma once
 
 #include "runtime/core/Session.h"
 
+#include <memory>
+
 namespace mpc::rt {
+
+/// Scores and targets of a metric as [outer, columns, inner]; a position is an element of [outer, inner].
+struct ScoreLayout {
+  int64_t outer = 1, columns = 1, inner = 1;
+  /// True if each score has a target of its own (yes or no, or a number); false if a position's target is a label, the
+  /// number of one of the columns, which are classes then.
+  bool elementwise = false;
+};
 
 struct MetricResult {
   std::string name;
-  int64_t correct = 0, counted = 0;
-  double value() const { return counted ? double(correct) / double(counted) : 0; }
+  double value = 0;               // NaN where the metric is not defined
+  std::optional<int64_t> correct; // of a metric that is a share of `counted`
+  int64_t counted = 0;            // positions; for multilabel and the errors elements
+  int64_t nan = 0;                // positions with a score that is NaN
+  /// For a mean over columns: over how many it goes, and how many there are.
+  std::optional<std::pair<int64_t, int64_t>> columns = {};
+  /// Row: the label; column: the class with the largest score. Only `confusion` has it.
+  std::vector<std::vector<int64_t>> table = {};
+
+  /// Returns "accuracy 0.5 (1/2; 1 with NaN scores)". The separator stands before the number.
+  std::string text(const std::string &separator) const;
+  /// Returns the table for people; "" without one.
+  std::string tableText() const;
 };
 
-/// Accuracy compares the argmax of the logits over the metric's axis (the classes) with the labels. These have the
-/// shape of the logits without that axis: one label for each sample, token or pixel. Labels outside [0, C), and the
-/// metric's ignored one, are not counted.
-class Accuracy {
+/// Counts what one kind of metric needs.
+class Measure {
 public:
-  /// `logits` is an output and `labels` an input of the same eval entry. Throws Error when the shapes do not match.
-  Accuracy(const Metric &metric, const Entry &entry);
-  /// Adds the first `count` of `batch` samples of the entry that just ran; `labels` in logical order.
-  void add(const Session &session, const void *labels, int64_t count, int64_t batch);
-  const MetricResult &result() const { return result_; }
-  const Port &labels() const { return *labels_; }
+  virtual ~Measure() = default;
+  /// Takes a position: a score for each column, and its label, or a target for each column.
+  virtual void add(std::span<const double> scores, std::span<const double> targets) = 0;
+  /// Sets everything but the name and `nan`, which may have an influence on the value.
+  virtual void finish(MetricResult &result) const = 0;
+};
+
+/// Returns the measure of a kind ("top5", "f1:micro"; runtime/abi/README.md lists them), or null where there is none.
+/// Throws Error where the layout does not suit it.
+std::unique_ptr<Measure> makeMeasure(const std::string &kind, const ScoreLayout &layout);
+
+/// A metric while its evaluation runs.
+class RunningMetric {
+public:
+  /// The metric's scores are an output and its targets an input of the same eval entry. Throws Error when the shapes
+  /// do not match, and for an unknown kind.
+  RunningMetric(const Metric &metric, const Entry &entry);
+  /// Adds the first `count` of `batch` samples of the entry that just ran; `targets` in logical order. Labels
+  /// outside [0, C), and the metric's ignored one, are not counted.
+  void add(const Tensor &scores, const void *targets, int64_t count, int64_t batch);
+  MetricResult result() const;
+  const Port &scores() const { return *scores_; }
+  const Port &targets() const { return *targets_; }
 
 private:
-  const Port *logits_, *labels_;
-  int64_t outer_ = 1, classes_ = 1, inner_ = 1; // logits as [outer, classes, inner]
+  std::string name_;
+  const Port *scores_, *targets_;
   std::optional<int64_t> ignored_;
-  MetricResult result_;
+  ScoreLayout layout_;
+  std::unique_ptr<Measure> measure_;
+  int64_t nan_ = 0;
+  std::vector<double> row_, rowTargets_; // the scores and the targets of a position
 };
 
 } // namespace mpc::rt

@@ -353,7 +353,8 @@ void Trainer::validate() {
   if (evaluation.loss)
     text += "  " + evaluation.lossText("val_loss", " ");
   for (const MetricResult &metric : evaluation.metrics)
-    text += concat("  ", metric.name, " ", metric.value(), " (", metric.correct, "/", metric.counted, ")");
+    if (metric.table.empty()) // eval prints tables, and the log has them
+      text += "  " + metric.text(" ");
   progress_->line(text);
   markSeconds_ += progress_->seconds() - before; // evaluation does not count as training time
 }

@@ -65,13 +65,6 @@ static int runTrain(Session &session, Options &options) {
   return 0;
 }
 
-/// Returns "null" for infinity and NaN, which JSON does not have.
-static std::string jsonNumber(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return std::isfinite(value) ? text : "null";
-}
-
 /// Opens the data of a command that reads a checkpoint, and says what is used of the checkpoint's preprocessing.
 static Dataset openData(const Session &session, const Options &options, const std::vector<const Entry *> &entries) {
   DataOptions files = options.train.data;
@@ -90,26 +83,10 @@ static void runEval(Session &session, const Options &options) {
     Progress progress("eval", data.samples());
     evaluation = evaluate(session, data, [&](int64_t done) { progress.update(done, ""); });
   }
-  std::string text;
-  if (options.json) {
-    text = concat("{\"samples\": ", evaluation.samples);
-    if (evaluation.loss)
-      text += concat(", \"loss\": ", jsonNumber(*evaluation.loss), ", \"loss_samples\": ", evaluation.lossSamples);
-    for (const MetricResult &metric : evaluation.metrics)
-      text += concat(", \"", metric.name, "\": ", jsonNumber(metric.value()), ", \"", metric.name,
-                     "_correct\": ", metric.correct, ", \"", metric.name, "_counted\": ", metric.counted);
-    text += "}\n";
-  } else {
-    text = concat("samples: ", evaluation.samples, "\n");
-    if (evaluation.loss)
-      text += evaluation.lossText("loss", ": ") + "\n";
-    for (const MetricResult &metric : evaluation.metrics)
-      text += concat(metric.name, ": ", metric.value(), " (", metric.correct, "/", metric.counted, ")\n");
-  }
   if (evaluation.loss && evaluation.lossSamples < evaluation.samples)
     say(concat("note: this loss cannot be divided among the samples of a batch; it leaves out the last ",
                evaluation.samples - evaluation.lossSamples, ", which fill none\n"));
-  std::fputs(text.c_str(), stdout);
+  std::fputs((options.json ? evaluation.asJson() : evaluation.asText()).c_str(), stdout);
 }
 
 static void runPredict(Session &session, const Options &options) {

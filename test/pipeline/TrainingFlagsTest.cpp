@@ -72,6 +72,7 @@ const std::vector<Options> samples = {
     {{"step", "a:loss=mse:y:t:optimizer=adam,lr=0.1"}, {"step", "b:params=w.*,c"}},
     {{"outputs", "y,z"}},
     {{"metric", "accuracy:logits:labels"}},
+    {{"metric", "accuracy,f1:micro:logits:labels"}},
     {{"loss-scale", "1024"}},
     {{"loss-scale", "none"}},
     {{"loss-scale", "dynamic"}, {"opt-level", "O2"}},

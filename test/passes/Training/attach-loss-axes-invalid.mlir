@@ -26,7 +26,7 @@
 // FLOAT: error: metric 'accuracy:y:scores': the labels 'scores' are tensor<4xf32>, but a class is an integer
 // FLOAT: note: hint: name an input of integers; accuracy is for classifications only
 // FORM: error: 'accuracy:y' is not a metric
-// FORM: note: hint: write accuracy:LOGITS:LABELS
+// FORM: note: hint: write KIND or KIND:OUTPUT:TARGET, KIND = accuracy,
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 func.func @forward(%x: tensor<4x5x3xf32> {train.name = "x", train.batched}, %s: tensor<4xi64> {train.name = "small", train.batched},
                    %f: tensor<4xf32> {train.name = "scores", train.batched})

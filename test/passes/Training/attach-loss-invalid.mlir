@@ -11,7 +11,7 @@
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t param-group=w:speed=2" 2>&1 | FileCheck %s --check-prefix=GROUP
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t outputs=q" 2>&1 | FileCheck %s --check-prefix=PREDICT
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:yy:t outputs=p,q param-group=nothing:lr=2" 2>&1 | FileCheck %s --check-prefix=SEVERAL
-// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t metric=f1:y:x" 2>&1 | FileCheck %s --check-prefix=METRIC
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t metric=f7:y:x" 2>&1 | FileCheck %s --check-prefix=METRIC
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t step=a,a" 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t accumulate=0" 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t clip-norm=-1" 2>&1 | FileCheck %s --check-prefix=CLIP
@@ -46,7 +46,8 @@
 // GROUP: error: 'speed' of a parameter group is not a known number
 // PREDICT: error: predict has no output 'q'
 // PREDICT: note: hint: it can return y
-// METRIC: error: 'f1:y:x' is not a metric
+// METRIC: error: 'f7:y:x' is not a metric
+// METRIC: note: hint: write KIND or KIND:OUTPUT:TARGET, KIND = accuracy, top5 (any number), confusion,
 // TWICE: error: two steps are named 'a'
 // TWICE: note: hint: give each step its own name
 // ACCUMULATE: error: cannot accumulate 0 micro-batches
