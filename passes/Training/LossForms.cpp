@@ -56,15 +56,27 @@ static Value smoothL1(const GraphBuilder &b, Value p, Value t, const LossSpec &s
   Value a = b.abs(b.sub(p, t)), c = b.clip(a, 0, 1);
   return reduced(b, b.mul(c, b.sub(a, b.mul(c, 0.5))), spec);
 }
-/// The loss of an element is (1 - t)*x + log(1 + e^-x) (torch binary_cross_entropy_with_logits).
+/// The loss of an element is (1 - t)*x + log(1 + e^-x) (torch binary_cross_entropy_with_logits). With a weight p of the
+/// positives the logarithm is multiplied with 1 + (p - 1)*t.
 static Value bceWithLogits(const GraphBuilder &b, Value x, Value t, const LossSpec &spec) {
   Value rest = b.sub(1, t), soft = b.create<SoftplusOp>(b.neg(x));
+  if (spec.posWeight.size() == 1)
+    soft = b.mul(soft, b.add(b.mul(t, spec.posWeight[0] - 1), 1));
+  if (spec.posWeight.size() > 1) {
+    SmallVector<float> more;
+    for (double weight : spec.posWeight)
+      more.push_back(float(weight - 1));
+    auto type = RankedTensorType::get({int64_t(more.size())}, b.builder.getF32Type());
+    Value constant = b.create<ConstantOp>(DenseElementsAttr::get(type, ArrayRef<float>(more)));
+    soft = b.mul(soft, b.add(b.mul(t, constant), 1));
+  }
   return reduced(b, b.add(b.mul(rest, x), soft), spec);
 }
 
 static constexpr StringLiteral entropyOptions[] = {"axis", "ignore_index", "label_smoothing", "weight", "reduction"};
 static constexpr StringLiteral nllOptions[] = {"axis", "ignore_index", "weight", "reduction"};
 static constexpr StringLiteral elementOptions[] = {"reduction"};
+static constexpr StringLiteral bceOptions[] = {"pos_weight", "reduction"};
 
 ArrayRef<LossForm> training::lossForms() {
   static constexpr LossForm forms[] = {
@@ -74,7 +86,7 @@ ArrayRef<LossForm> training::lossForms() {
       {"mse", "PREDICTION", "TARGET", false, OwnActivation::None, elementOptions, mse},
       {"l1", "PREDICTION", "TARGET", false, OwnActivation::None, elementOptions, l1},
       {"smooth_l1", "PREDICTION", "TARGET", false, OwnActivation::None, elementOptions, smoothL1},
-      {"bce_with_logits", "LOGITS", "TARGET", false, OwnActivation::PerElement, elementOptions, bceWithLogits},
+      {"bce_with_logits", "LOGITS", "TARGET", false, OwnActivation::PerElement, bceOptions, bceWithLogits},
   };
   return forms;
 }
@@ -175,11 +187,29 @@ static FailureOr<Value> ownLoss(EntryBuilder &entry, Location loc, StringRef nam
   return reshapeTo(b, loc, castTo(b, loc, v, b.getF32Type()), {});
 }
 
+/// torch spreads these weights like any operand of an element-wise op, along the last dimension.
+static LogicalResult checkPosWeight(const EntryBuilder &entry, const Prediction &prediction, const LossSpec &spec) {
+  ArrayRef<int64_t> shape = shapeOf(prediction.value);
+  const size_t count = spec.posWeight.size();
+  if (count <= 1 || (!shape.empty() && shape.back() == int64_t(count)))
+    return success();
+  std::string extents;
+  llvm::raw_string_ostream os(extents);
+  llvm::interleave(shape, os << '[', ",");
+  os << ']';
+  return emitErrorWithHint(entry.loc,
+                           "pos_weight has " + Twine(count) + " numbers, but '" + prediction.name + "' " + extents +
+                               " has another last dimension",
+                           "give one number, or one for each element of the last dimension");
+}
+
 /// Builds the loss of a prediction in fp32.
 static FailureOr<Value> buildLoss(EntryBuilder &entry, Location loc, const Prediction &prediction, StringRef target,
                                   const LossSpec &spec) {
   GraphBuilder b(entry.builder, loc);
   if (!spec.form->labels) {
+    if (failed(checkPosWeight(entry, prediction, spec)))
+      return failure();
     FailureOr<Value> t = targetFor(entry, target, prediction);
     return failed(t) ? FailureOr<Value>() : spec.form->build(b, prediction.value, *t, spec);
   }

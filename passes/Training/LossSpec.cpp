@@ -33,16 +33,20 @@ static bool readIgnoreIndex(StringRef text, LossSpec &spec) { return !text.getAs
 static bool readSmoothing(StringRef text, LossSpec &spec) {
   return !text.getAsDouble(spec.labelSmoothing) && spec.labelSmoothing >= 0 && spec.labelSmoothing <= 1;
 }
-static bool readWeight(StringRef text, LossSpec &spec) {
+static bool readNumbers(StringRef text, SmallVector<double> &numbers) {
   SmallVector<StringRef> parts;
   text.split(parts, '/');
   for (StringRef part : parts) {
-    double weight = 0;
-    if (part.getAsDouble(weight) || !std::isfinite(weight))
+    double number = 0;
+    if (part.getAsDouble(number) || !std::isfinite(number))
       return false;
-    spec.weight.push_back(weight);
+    numbers.push_back(number);
   }
   return true;
+}
+static bool readWeight(StringRef text, LossSpec &spec) { return readNumbers(text, spec.weight); }
+static bool readPosWeight(StringRef text, LossSpec &spec) {
+  return readNumbers(text, spec.posWeight) && llvm::all_of(spec.posWeight, [](double weight) { return weight >= 0; });
 }
 static bool readReduction(StringRef text, LossSpec &spec) {
   spec.reduction = text == "sum" ? LossReduction::sum : LossReduction::mean;
@@ -55,6 +59,7 @@ static constexpr LossOption allOptions[] = {
     {"label_smoothing", "0", "a number from 0 to 1", readSmoothing},
     // The tool writes out the numbers of a file (tools/mpc/LossWeights.h).
     {"weight", "W0/W1/...|FILE.npy", "numbers with '/' between them", readWeight},
+    {"pos_weight", "P|P0/P1/...|FILE.npy", "numbers of at least 0 with '/' between them", readPosWeight},
     {"reduction", "mean|sum", "mean or sum: a loss is one number", readReduction},
 };
 

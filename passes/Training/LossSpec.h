@@ -48,7 +48,8 @@ struct LossSpec {
   std::optional<int64_t> axis; ///< the dimension of the classes; may count from the end
   int64_t ignoreIndex = -100;  ///< the label whose samples are ignored
   double labelSmoothing = 0;
-  llvm::SmallVector<double> weight; ///< one number for each class; empty means 1 each
+  llvm::SmallVector<double> weight;    ///< one number for each class; empty means 1 each
+  llvm::SmallVector<double> posWeight; ///< of targets that are 1: one number, or one for each of the last dimension
   graph::LossReduction reduction = graph::LossReduction::mean;
   std::string assumed; ///< what is said about a loss that nobody wrote; empty if the user wrote it
 };

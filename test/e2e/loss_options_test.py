@@ -176,7 +176,43 @@ def weights_file():
         check(losses[0] == losses[1], "losses", losses)
 
 
+def positives(option, weight, activation=None):
+    """Compares bce_with_logits and its pos_weight with torch's formula: loss, gradient, and the loss of eval, whose last batch is not full."""
+    def case():
+        with harness.folder() as folder:
+            rng = np.random.default_rng(2)
+            x, w = rng.normal(0, 2, (SAMPLES, CLASSES)).astype(np.float32), np.array([0.5, -1, 2], np.float32)
+            t = (rng.random((SAMPLES, CLASSES)) < 0.4).astype(np.float32)
+            g = Graph()
+            y = g.node("Mul", [g.input("x", ["N", CLASSES]), g.constant("w", w)], "scores" if activation else "y")
+            if activation:
+                g.node(activation, [y], "y")
+            g.output("y", ["N", CLASSES]).save(f"{folder}/model.onnx")
+            np.savez(f"{folder}/data.npz", x=x, t=t)
+            np.save(f"{folder}/p.npy", np.array([1, 2.5, 0.25], np.float32))
+            harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--precision=fp32", "--optimizer=sgd", "--trainable=^w$", f"--batch={BATCH}",
+                          "--loss=bce_with_logits:y:t" + option], cwd=folder)
+
+            def losses(n):
+                z, one = x[:n].astype(np.float64) * w, t[:n]
+                share = weight * one + 1 - one
+                return share * np.log1p(np.exp(-z)) + (1 - one) * z, (1 - one - share / (1 + np.exp(z))) * x[:n]
+            harness.must([f"{folder}/program", "trace", "--data", "data.npz", "--steps", "1", "--out", "trace.npz"], cwd=folder)
+            trace = np.load(f"{folder}/trace.npz")
+            loss, gradient = losses(BATCH)
+            check(np.allclose(trace["loss"][0], loss.mean(), **NEAR), "loss", trace["loss"][0], "not", loss.mean())
+            check(np.allclose(trace["grad/w"][0], gradient.sum(0) / gradient.size, **NEAR), "gradient", trace["grad/w"][0], "not", gradient.sum(0) / gradient.size)
+            said = json.loads(harness.must([f"{folder}/program", "eval", "--data", "data.npz", "--json"], cwd=folder))
+            check(np.allclose(said["loss"], losses(SAMPLES)[0].mean(), **NEAR), said, "not", losses(SAMPLES)[0].mean())
+    return case
+
+
 CASES = {
+    "no weight of positives": positives("", 1),
+    "a weight of positives": positives(",pos_weight=3", 3),
+    "weights of positives": positives(",pos_weight=1/2.5/0.25", np.array([1, 2.5, 0.25])),
+    "weights of positives in a file": positives(",pos_weight=p.npy", np.array([1, 2.5, 0.25])),
+    "weights of positives behind a sigmoid": positives(",pos_weight=3", 3, "Sigmoid"),
     "samples": agrees((), 1),
     "tokens": agrees((6,), 2),
     "tokens, the network's labels": agrees((6,), 2, labels_input=True),

@@ -15,7 +15,7 @@ static constexpr int64_t kMostClasses = 1 << 24;
 static std::string weightsText(const std::string &path) {
   rt::Array array = rt::readArrayFile(path, [&](mpc_dtype, const rt::Shape &shape) {
     if (shape.size() != 1 || shape[0] < 1 || shape[0] > kMostClasses)
-      rt::fail(path, "holds an array of shape " + rt::toString(shape) + ", but the weights of classes are one row",
+      rt::fail(path, "holds an array of shape " + rt::toString(shape) + ", but weights are one row",
                "save one number for each class");
   });
   std::string text;
@@ -28,14 +28,14 @@ static std::string weightsText(const std::string &path) {
 }
 
 bool expandLossWeights(std::string &text) {
-  const llvm::StringRef key = ",weight=";
   std::optional<rt::Error> error = rt::attempt([&] {
-    for (size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
-      size_t begin = at + key.size(), end = std::min(text.find_first_of(",:", begin), text.size());
-      std::string value = text.substr(begin, end - begin);
-      if (llvm::StringRef(value).ends_with(".npy"))
-        text.replace(begin, end - begin, weightsText(value));
-    }
+    for (llvm::StringRef key : {",weight=", ",pos_weight="})
+      for (size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
+        size_t begin = at + key.size(), end = std::min(text.find_first_of(",:", begin), text.size());
+        std::string value = text.substr(begin, end - begin);
+        if (llvm::StringRef(value).ends_with(".npy"))
+          text.replace(begin, end - begin, weightsText(value));
+      }
   });
   if (error)
     llvm::errs() << rt::withPaintedLabels(error->text(), 2);

@@ -160,6 +160,8 @@ ROWS = [
     Row("metric-top-of-few", C + "--metric top5", ["metric 'top5': there are only 3 classes"]),
     Row("metric-twice", C + "--metric f1,f1", ["metric 'f1' is given twice"]),
     Row("metric-of-another-loss", C + "--metric mae", ["metric 'mae': the loss does not say what it compares", "hint: write mae:OUTPUT:TARGET"]),
+    Row("loss-pos-weight", C.replace("$LOSS", "--loss bce_with_logits:logits:t,pos_weight=1/2"), ["pos_weight has 2 numbers, but 'logits' [8,3] has another last dimension"]),
+    Row("loss-pos-weight-negative", C.replace("$LOSS", "--loss bce_with_logits:logits:t,pos_weight=-1"), ["pos_weight='-1' is not numbers of at least 0"]),
     Row("metric-output", C + "--metric accuracy:nothing:label", ["nothing"]),
     Row("outputs", C + "--outputs nothing", ["nothing"]),
     Row("freeze-pattern", C + "--freeze (", ["--freeze", "not a regular expression"]),
