@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Metrics that count decisions: the class of the largest score, or yes where a score is above 0.
 #pragma once
 

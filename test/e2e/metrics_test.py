@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the metrics of compiled programs with scikit-learn's numbers (Inputs/metrics, where generate.py wrote them): in `eval`, in its JSON, in the lines
 and the log of a training. The last batch is not full."""
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The --scale and --normalize of a training travel: its checkpoints have them, and eval, predict, resume, export and `mpc run` use them."""
 import json
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Each metric against numbers that were computed by hand, and what becomes of NaN, ignored labels and padding.
 
 #include "LogisticProgram.h"

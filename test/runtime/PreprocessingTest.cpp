@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What happens to inputs, as options say it and as checkpoints keep it.
 
 #include "runtime/core/data/Preprocessing.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Export/Onnx/Preprocess.h"
 #include "compiler/Export/Onnx/Tensors.h"
 #include "llvm/ADT/StringSet.h"

@@ -1,4 +1,5 @@
 //===- Preprocess.h - what a training did to its inputs, in the exported model ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_EXPORT_ONNX_PREPROCESS_H
 #define MPC_EXPORT_ONNX_PREPROCESS_H
 #include "compiler/Export/Onnx/Exporter.h"

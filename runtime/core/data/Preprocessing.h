@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What happens to the values of an input before the network takes them. A checkpoint says it of its training, so that
 // evaluation and prediction do the same.
 #pragma once
