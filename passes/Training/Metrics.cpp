@@ -195,7 +195,7 @@ private:
   std::optional<Scores> own;
   std::string lossOutput, lossTarget;
   SmallVector<Attribute> all;
-  llvm::StringSet<> names;
+  llvm::StringSet<> names, wholes; // short ones that are taken, and those with output and target
 };
 } // namespace
 
@@ -219,12 +219,11 @@ Value MetricBuilder::beforeActivation(Value v, bool ofClasses, std::string &name
 LogicalResult MetricBuilder::append(const MetricSpec &spec, StringRef text, Scores scores, StringRef outputName,
                                     StringRef targetName) {
   Builder &b = entry.builder;
-  // The name tells two metrics of one kind apart.
-  std::string name = spec.name;
-  if (names.contains(name))
-    name += ":" + spec.output + ":" + spec.target;
-  if (!names.insert(name).second)
+  const std::string whole = spec.name + ":" + spec.output + ":" + spec.target;
+  if (!wholes.insert(whole).second)
     return emitErrorWithHint(entry.loc, "metric '" + text + "' is given twice", "keep one of them");
+  // The first metric of a kind has a short name.
+  const std::string name = names.insert(spec.name).second ? spec.name : whole;
   if (!entry.hasResult(outputName))
     entry.addResult(scores.logits, "output", outputName);
   NamedAttrList metric;
