@@ -26,12 +26,12 @@ double areaUnderCurve(std::vector<std::pair<double, bool>> &scores) {
   return double(ranks - positives * (positives + 1)) / (2 * double(positives) * double(negatives));
 }
 
-/// Returns log(sum(exp(scores))).
-static double logSum(std::span<const double> scores) {
+/// Returns the largest score m and log(sum(exp(scores - m))), apart because their sum would round large scores.
+static std::pair<double, double> logSum(std::span<const double> scores) {
   double most = *std::max_element(scores.begin(), scores.end()), sum = 0;
   for (double score : scores)
     sum += std::exp(score - most);
-  return most + std::log(sum);
+  return {most, std::log(sum)};
 }
 
 namespace {
@@ -39,7 +39,8 @@ namespace {
 class Perplexity : public Measure {
 public:
   void add(std::span<const double> scores, std::span<const double> targets) override {
-    sum_ += logSum(scores) - scores[size_t(targets[0])];
+    auto [most, rest] = logSum(scores);
+    sum_ += most - scores[size_t(targets[0])] + rest;
     ++counted_;
   }
   void finish(MetricResult &result) const override {
@@ -66,9 +67,9 @@ public:
     } else if (columns_.size() == 1) {
       columns_[0].push_back({scores[1] - scores[0], targets[0] == 1});
     } else {
-      double all = logSum(scores);
+      auto [most, rest] = logSum(scores);
       for (size_t c = 0; c < columns_.size(); ++c)
-        columns_[c].push_back({scores[c] - all, targets[0] == double(c)});
+        columns_[c].push_back({scores[c] - most - rest, targets[0] == double(c)});
     }
   }
   void finish(MetricResult &result) const override {
