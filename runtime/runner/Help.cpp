@@ -111,7 +111,9 @@ std::string helpText(const CLI::App *app, std::string name, CLI::AppFormatMode) 
   std::string description = app->get_description(), usage = name;
   if (!description.empty())
     description[0] = char(std::toupper(static_cast<unsigned char>(description[0])));
-  std::string text = wrapped(description, width, 0) + (description.ends_with(".") ? "\n\n" : ".\n\n");
+  if (!description.ends_with("."))
+    description += '.';
+  std::string text = wrapped(description, width, 0) + "\n\n";
   for (const CLI::Option *option : positionalsOf(*app))
     usage += concat(" ", namesOf(*option));
   for (const CLI::Option *option : app->get_options([](const CLI::Option *o) { return o->get_required(); }))

@@ -89,7 +89,7 @@ def man_pages():
             if not text.split("\n")[1].startswith(f".TH {command.upper()} 1") or ".SH NAME" not in text or " SYNOPSIS" not in text:
                 raise harness.Failure(text[:500])
             if shutil.which("groff"):
-                status, out, err = harness.run(["groff", "-man", "-Tascii", "-ww", f"{folder}/share/man/man1/{command}.1"])
+                status, out, err = harness.run(["groff", "-man", "-Tascii", "-ww", "-P-c", "-P-b", "-P-u", f"{folder}/share/man/man1/{command}.1"])
                 if status != 0 or err or "NAME" not in out:
                     raise harness.Failure(err)
 

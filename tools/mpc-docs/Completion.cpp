@@ -43,7 +43,7 @@ std::string brief(std::string text) {
   text = text.substr(0, text.find_first_of(";\n"));
   if (text.size() <= kMost)
     return text;
-  text.resize(text.rfind(' ', kMost));
+  text.resize(std::min(text.rfind(' ', kMost), kMost)); // a long word is cut
   return text + " ...";
 }
 

@@ -26,8 +26,8 @@ std::string upper(std::string text) {
 }
 
 std::string title(const std::string &name, const std::string &what) {
-  return ".\\\" Printed by mpc-docs from the option tables.\n.TH " + upper(name) + " 1 \"\" mpc \"mpc\"\n.SH NAME\n" +
-         roff(name) + " \\- " + roff(what) + "\n";
+  return ".\\\" Printed by mpc-docs from the option tables.\n.TH " + upper(name) +
+         " 1 \"\" mpc \"mpc\"\n.ad l\n.SH NAME\n" + roff(name) + " \\- " + roff(what) + "\n";
 }
 
 std::string optionEntry(const CLI::Option &option) {

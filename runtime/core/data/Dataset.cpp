@@ -157,9 +157,11 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
         continue;
       }
       auto archive = openArchive(path);
-      if (std::string_view bytes = MappedFile::open(path)->bytes();
-          archive->names().empty() && bytes.starts_with("PK\3\4")) // an empty .npz has no local header
-        refuseData(path, bytes);
+      if (archive->names().empty()) {
+        std::shared_ptr<const MappedFile> file = MappedFile::open(path);
+        if (file->bytes().starts_with("PK\3\4")) // an empty .npz has no local header
+          refuseData(path, file->bytes());
+      }
       for (const std::string &array : archive->names()) {
         found += (found.empty() ? "" : ", ") + array;
         if (name.empty() ? wanted(array) : array == (member.empty() ? name : member)) {

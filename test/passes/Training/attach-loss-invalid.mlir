@@ -47,7 +47,7 @@
 // PREDICT: error: predict has no output 'q'
 // PREDICT: note: hint: it can return y
 // METRIC: error: 'f7:y:x' is not a metric
-// METRIC: note: hint: write KIND or KIND:OUTPUT:TARGET, KIND = accuracy, top5 (any number), confusion,
+// METRIC: note: hint: did you mean 'f1'? write KIND or KIND:{{OUTPUT}}:TARGET, KIND = accuracy, top5 (any number), confusion,
 // TWICE: error: two steps are named 'a'
 // TWICE: note: hint: give each step its own name
 // ACCUMULATE: error: cannot accumulate 0 micro-batches

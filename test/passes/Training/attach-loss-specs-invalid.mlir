@@ -52,7 +52,7 @@
 // PAIR: error: 'init_scale=' is not key=value
 // PAIR: note: hint: separate key=value pairs by commas
 // OPTIMIZER: error: there is no optimizer 'sgdd'
-// OPTIMIZER: note: hint: the optimizers are sgd (lr=0.01, momentum=0, dampening=0, nesterov=0, weight_decay=0); adam (lr=0.001
+// OPTIMIZER: note: hint: did you mean 'sgd'? the optimizers are sgd (lr=0.01, momentum=0, dampening=0, nesterov=0, weight_decay=0); adam (lr=0.001
 // BETAS: error: optimizer adam: 'beta2' is 1.5, which does not lie in [0, 1)
 // BETAS: note: hint: beta2 is the decay of the second moment; default 0.999
 // RATE: error: optimizer sgd: 'lr' is no number, which does not lie in [0, inf)

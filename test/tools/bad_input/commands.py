@@ -155,7 +155,7 @@ ROWS = [
     Row("loss-reduction", C.replace("$LOSS", "--loss mse:logits:t,reduction=none"), ["reduction='none' is not mean or sum: a loss is one number"]),
     Row("names-at-once", C.replace("$LOSS", "--loss mse:nothing:t --outputs what,why --param-group conv9:lr=0.1"), ["no output 'nothing'", "no output 'what'", "no output 'why'", "'conv9' matches no parameter"]),
     Row("names-and-dimensions-at-once", "mpc compile mlp.onnx -o out --dim M=3 --loss softmax_cross_entropy:scores:label", ["no input has a dimension of this name", "no output 'scores'"]),
-    Row("metric-form", C + "--metric f7:logits:label", ["'f7:logits:label' is not a metric", "hint: write KIND or KIND:OUTPUT:TARGET, KIND = accuracy"]),
+    Row("metric-form", C + "--metric f7:logits:label", ["'f7:logits:label' is not a metric", "hint: did you mean 'f1'? write KIND or KIND:OUTPUT:TARGET, KIND = accuracy"]),
     Row("metric-average", C + "--metric f1:binary", ["metric 'f1:binary': binary is for 2 classes, and there are 3", "write :macro or :micro"]),
     Row("metric-top-of-few", C + "--metric top5", ["metric 'top5': there are only 3 classes"]),
     Row("metric-twice", C + "--metric f1,f1", ["metric 'f1' is given twice"]),
