@@ -64,11 +64,10 @@ std::string wrapped(std::string_view text, int width, int indent) {
     size_t begin = std::min(text.size(), text.find_first_not_of(' '));
     text.remove_prefix(begin);
     std::string_view word = text.substr(0, text.find(' '));
-    // A word that fits into no line is cut behind a comma or the like.
-    if (const size_t room = size_t(std::max(width - indent, 8)); word.size() > room) {
-      size_t cut = word.substr(0, room).find_last_of(",|:/]");
-      word = word.substr(0, cut == word.npos ? room : cut + 1);
-    }
+    // A word that fits into no line is cut behind a comma or the like, if it has one.
+    if (const size_t room = size_t(std::max(width - indent, 8)); word.size() > room)
+      if (size_t cut = word.substr(0, room).find_last_of(",|:/]"); cut != word.npos)
+        word = word.substr(0, cut + 1);
     text.remove_prefix(word.size());
     if (word.empty())
       break;

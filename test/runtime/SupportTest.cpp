@@ -402,6 +402,7 @@ TEST(Terminal, LinesBreakAtBlanksAndAreIndented) {
   EXPECT_EQ(wrapped("one two three four", 10, 0), "one two\nthree four");
   EXPECT_EQ(wrapped("one two three", 12, 4), "one two\n    three");
   EXPECT_EQ(wrapped("averyveryverylongword b", 10, 2), "averyveryverylongword\n  b");
+  EXPECT_EQ(wrapped("a=one,b=two,c=three d", 14, 2), "a=one,b=two,\n  c=three d");
   EXPECT_EQ(wrapped("", 10, 2), "");
 }
 
