@@ -9,7 +9,7 @@ namespace mpc {
 
 /// A report on training: the importer's report, to which problems and assumptions of training are appended.
 struct TrainingReport : ImportReport {
-  /// Which parameters are in which parameter group; empty where there are problems.
+  /// These lines say which parameters are in which parameter group; they are empty where there are problems.
   std::vector<std::string> groups;
   std::vector<std::string> data; ///< descriptions of the arrays that the data need; empty where there are problems
 };

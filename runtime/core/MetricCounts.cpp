@@ -72,7 +72,7 @@ private:
   bool exact_;
 };
 
-class Confusion : public Measure {
+class Confusion : public Share {
 public:
   explicit Confusion(int64_t classes) : table_(size_t(classes), std::vector<int64_t>(size_t(classes))) {}
   void add(std::span<const double> scores, std::span<const double> targets) override {
@@ -84,15 +84,12 @@ public:
     correct_ += found == int64_t(targets[0]);
   }
   void finish(MetricResult &result) const override {
+    Share::finish(result);
     result.table = table_;
-    result.correct = correct_;
-    result.counted = counted_;
-    result.value = counted_ ? double(correct_) / double(counted_) : 0;
   }
 
 private:
   std::vector<std::vector<int64_t>> table_;
-  int64_t correct_ = 0, counted_ = 0;
 };
 
 enum class Part { Precision, Recall, F1 };

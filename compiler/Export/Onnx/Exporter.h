@@ -32,16 +32,16 @@ struct TrainedTensor {
 /// dropouts; Fold also puts batch norms into the convolutions before them.
 enum class Inference { Set, Remove, Fold };
 
-/// What happens to the values of an input before the network takes them: value * scale + shift, with one number each
-/// for all values, or for each channel, the dimension behind the batch.
+/// This is the preprocessing of one input: the network takes value * scale + shift. Scale and shift have one number for
+/// all values, or one for each channel, which is the dimension behind the batch.
 struct InputMap {
   std::string input; // the program's name for it
   std::vector<double> scale, shift;
 };
 
-/// What the training did to its inputs.
+/// This says what the training did to its inputs, and where the exported model keeps it.
 struct TrainedInputs {
-  /// The text for the model's metadata; "" removes the one that is there. Absent: it stays.
+  /// This text goes into the model's metadata. "" removes the text that is there; without a value that stays.
   std::optional<std::string> metadata = {};
   std::vector<InputMap> nodes = {}; // these are put into the graph
 };

@@ -23,7 +23,8 @@ struct DataOptions {
   /// Each element is "INPUT=MEAN,STD": (value - mean) / std. MEAN and STD are one number or one per channel (the
   /// dimension after the batch), separated by ':'. Or "INPUT=none", or "none".
   std::vector<std::string> normalize;
-  /// What a checkpoint says, which holds for the steps that `scale` and `normalize` do not name. Absent without one.
+  /// This is the preprocessing of the checkpoint. It holds for the steps that `scale` and `normalize` do not name, and
+  /// has no value where there is no checkpoint.
   std::optional<Preprocessing> stored = {};
   /// Threads that read and convert the samples of a batch; 0: one for each CPU of the process, at most 8. What they
   /// write does not depend on their number.

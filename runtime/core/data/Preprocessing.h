@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What happens to the values of an input before the network takes them. A checkpoint says it of its training, so that
-// evaluation and prediction do the same.
+// Preprocessing changes the values of an input before the network takes them. A checkpoint stores that of its training,
+// so that evaluation and prediction do the same.
 #pragma once
 
 #include "runtime/support/DType.h"

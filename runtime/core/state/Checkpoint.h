@@ -19,8 +19,8 @@ struct Cursor {
   int64_t samples = 0;          // number of samples of the training data; 0 = unknown
   uint64_t seed = 0;
   bool shuffle = true;
-  /// What the training does to its inputs; absent where this is not known: in older checkpoints, and where an embedder
-  /// prepares the inputs.
+  /// This says what the training does to its inputs. It has no value where that is not known: in older checkpoints, and
+  /// where an embedder prepares the inputs.
   std::optional<Preprocessing> preprocessing = {};
 };
 
