@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs the packages that mpc's build and tests need and the machine lacks: Debian 12 and Ubuntu 24.04, apt packages only.
-# Ubuntu gets MLIR 22 from LLVM's own apt repository, which must be set up first (the error below says so).
+# Installs the apt packages that mpc's build and tests need and the machine lacks; tried on Debian 12.
+# MLIR 22 may need LLVM's own apt repository, which must be set up first (the error below says so).
 set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache make

@@ -26,7 +26,7 @@ import networks  # noqa: E402
 from network import Network  # noqa: E402
 
 LEVEL = {"fp32": "O0", "fp16": "O2", "bf16": "O1"}
-CHECKS = {"full": {"mlp": 128, "lenet": 16, "resnet": 16}, "small": {"lenet": 16}}  # network to batch size
+CHECKS = {"full": {"mlp": 128, "lenet": 16, "resnet": 16}, "small": {"lenet": 4}}  # network to batch size
 TRAINING = {"full": [("mlp", 128), ("mlp", 4096), ("lenet", 128), ("lenet", 2048), ("resnet18", 32), ("resnet18", 256)], "small": [("lenet", 4)]}
 MODEL = {"mlp": ["--no-values"], "lenet": [], "resnet": ["--blocks=1"]}
 SCALE = {"fp32": [], "fp16": ["--loss-scale=1024"], "bf16": ["--loss-scale=1024"]}

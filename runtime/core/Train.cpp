@@ -305,9 +305,9 @@ void Trainer::endEpoch() {
   if (perEpoch_ == 1 && !logged(cursor_.iteration) && cursor_.iteration < total_)
     return;
   double seconds = progress_->seconds() - epochBegan_;
-  std::string text =
-      painted(concat("epoch ", (cursor_.iteration - 1) / perEpoch_ + 1, "/", (total_ + perEpoch_ - 1) / perEpoch_),
-              Colour::Cyan, 1);
+  std::string head =
+                  concat("epoch ", (cursor_.iteration - 1) / perEpoch_ + 1, "/", (total_ + perEpoch_ - 1) / perEpoch_),
+              text;
   for (size_t i = 0; i < epochLosses_.size(); ++i) {
     const EpochLoss &loss = epochLosses_[i];
     text += concat("  loss", i == 0 ? "" : "/" + loop_.name(i), " ",
@@ -317,8 +317,12 @@ void Trainer::endEpoch() {
   text += concat("  lr ", epochRate_, "  ", clockText(seconds));
   if (std::optional<double> left = progress_->secondsLeft(cursor_.iteration))
     text += "  left " + clockText(*left);
-  progress_->line(
-      concat(text, "  ", int64_t(seconds > 0 ? double(epochSteps_ * data_.batch()) / seconds : 0), " samples/s"));
+  std::string speed =
+      concat("  ", int64_t(seconds > 0 ? double(epochSteps_ * data_.batch()) / seconds : 0), " samples/s");
+  // On a terminal the line does not wrap; the bar says the speed, too.
+  if (!progress_->terminal() || int(head.size() + text.size() + speed.size()) <= columnsOf(1))
+    text += speed;
+  progress_->line(painted(head, Colour::Cyan, 1) + text);
 }
 
 /// Takes the reports that are waiting: all, or only as many as keep the device from going on. `last`: the newest one

@@ -41,7 +41,7 @@ static auto label = [](const auto &info) { return info.param.label(); };
 INSTANTIATE_TEST_SUITE_P(Networks, GpuForms, testing::ValuesIn(oneLevel()), label);
 INSTANTIATE_TEST_SUITE_P(Others, GpuForms, testing::ValuesIn(plannedCases()), label);
 
-class GpuResources : public testing::TestWithParam<std::tuple<NetworkCase, const char *>> {};
+class GpuResources : public testing::TestWithParam<GpuCase> {};
 
 TEST_P(GpuResources, NothingSpills) {
   const auto &[network, arch] = GetParam();
@@ -86,8 +86,4 @@ TEST_P(GpuResources, NothingSpills) {
   llvm::outs().flush();
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GpuResources,
-                         testing::Combine(testing::ValuesIn(oneLevel()), testing::Values("sm_75", "sm_80", "sm_90a")),
-                         [](const auto &info) {
-                           return std::get<0>(info.param).label() + "_" + std::get<1>(info.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(All, GpuResources, testing::ValuesIn(gpuCases(oneLevel())), label);

@@ -70,6 +70,22 @@ std::vector<NetworkCase> mpc::test::networkCases() {
   return cases;
 }
 
+/// Returns the one GPU for which `make test` plans a case.
+static StringRef gpuOf(const NetworkCase &c) {
+  if (c.precision == "fp32" || (c.precision == "bf16" && c.level == "O1"))
+    return "sm_80";
+  return c.precision == "fp16" && c.level == "O2" ? "sm_75" : "sm_90a";
+}
+
+std::vector<GpuCase> mpc::test::gpuCases(const std::vector<NetworkCase> &cases) {
+  std::vector<GpuCase> pairs;
+  for (const NetworkCase &c : cases)
+    for (const char *arch : {"sm_75", "sm_80", "sm_90a"})
+      if (arch == gpuOf(c) || std::getenv("MPC_ALL_PAIRS"))
+        pairs.push_back({c, arch});
+  return pairs;
+}
+
 std::vector<NetworkCase> mpc::test::plannedCases() {
   std::vector<NetworkCase> cases;
   for (const char *name : {"alexnet_lrn_cifar_ce", "bert_tiny_ce", "gpt2_tiny_ce", "inception_aux_cifar_ce",

@@ -21,6 +21,18 @@ struct NetworkCase {
 inline void PrintTo(const NetworkCase &c, std::ostream *os) { *os << c.label(); }
 /// Returns every network in fp32 O0, fp16 O1 and O2, bf16 O1 and O2.
 std::vector<NetworkCase> networkCases();
+
+/// A case, planned for a GPU.
+struct GpuCase {
+  NetworkCase network;
+  std::string arch;
+  std::string label() const { return network.label() + "_" + arch; }
+};
+inline void PrintTo(const GpuCase &c, std::ostream *os) { *os << c.label(); }
+/// Returns a GPU for each case, and each network on sm_75, sm_80 and sm_90a; with MPC_ALL_PAIRS in the environment, as
+/// `make campaigns` has it, every case on all three.
+std::vector<GpuCase> gpuCases(const std::vector<NetworkCase> &cases);
+
 /// Returns cases of other architectures and of full size, which are planned but not run.
 std::vector<NetworkCase> plannedCases();
 

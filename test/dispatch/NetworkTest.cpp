@@ -15,40 +15,36 @@ using namespace mpc::test;
 
 namespace {
 
-class Network : public testing::TestWithParam<NetworkCase> {
-protected:
-  void SetUp() override {
-    if (!available(GetParam()))
-      GTEST_SKIP() << "the reference networks are not here";
-  }
-  void check(const NetworkCase &network, const GpuArch *gpu) {
-    auto context = makeNetworkContext();
-    OwningOpRef<ModuleOp> module = planNetwork(context.get(), network, gpu);
-    ASSERT_TRUE(module);
-    auto inputs = [&](StringRef entry) { return inputsOf(module->lookupSymbol(entry), network); };
-    auto executor = gpu ? makeEmulatorExecutor(context.get(), *gpu) : makeHostExecutor(context.get());
-    // @predict has the dispatches of @eval without the loss, so it is left out.
-    DispatchCheck check(*executor, *module, {"main", "eval"});
-    check.evaluate("main", inputs("main"));
-    check.compare("main", inputs("main"));
-    check.compare("eval", inputs("eval"));
-    check.expectAll();
-  }
-  void checkGpu(StringRef arch) {
-    NetworkCase network = GetParam();
-    network.batch = 3;
-    check(network, findGpuArch(arch));
-  }
-};
+void check(const NetworkCase &network, const GpuArch *gpu) {
+  if (!available(network))
+    GTEST_SKIP() << "the reference networks are not here";
+  auto context = makeNetworkContext();
+  OwningOpRef<ModuleOp> module = planNetwork(context.get(), network, gpu);
+  ASSERT_TRUE(module);
+  auto inputs = [&](StringRef entry) { return inputsOf(module->lookupSymbol(entry), network); };
+  auto executor = gpu ? makeEmulatorExecutor(context.get(), *gpu) : makeHostExecutor(context.get());
+  // @predict has the dispatches of @eval without the loss, so it is left out.
+  DispatchCheck check(*executor, *module, {"main", "eval"});
+  check.evaluate("main", inputs("main"));
+  check.compare("main", inputs("main"));
+  check.compare("eval", inputs("eval"));
+  check.expectAll();
+}
+
+class Network : public testing::TestWithParam<NetworkCase> {};
+class GpuNetwork : public testing::TestWithParam<GpuCase> {};
 
 TEST_P(Network, EveryDispatchIsWithinItsStatedUlps) { check(GetParam(), nullptr); }
 
 /// Batches are small to save time, and odd so that most grids have a tail.
-TEST_P(Network, EveryKernelOf_sm_75_IsWithinItsStatedUlps) { checkGpu("sm_75"); }
-TEST_P(Network, EveryKernelOf_sm_80_IsWithinItsStatedUlps) { checkGpu("sm_80"); }
-TEST_P(Network, EveryKernelOf_sm_90a_IsWithinItsStatedUlps) { checkGpu("sm_90a"); }
+TEST_P(GpuNetwork, EveryKernelIsWithinItsStatedUlps) {
+  NetworkCase network = GetParam().network;
+  network.batch = 3;
+  check(network, findGpuArch(GetParam().arch));
+}
 
-INSTANTIATE_TEST_SUITE_P(All, Network, testing::ValuesIn(networkCases()),
-                         [](const auto &info) { return info.param.label(); });
+auto label = [](const auto &info) { return info.param.label(); };
+INSTANTIATE_TEST_SUITE_P(All, Network, testing::ValuesIn(networkCases()), label);
+INSTANTIATE_TEST_SUITE_P(All, GpuNetwork, testing::ValuesIn(gpuCases(networkCases())), label);
 
 } // namespace

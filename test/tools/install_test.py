@@ -13,9 +13,9 @@ EXPECTED = ["bin/mpc", "bin/mpc-opt", "include/mpc/cpu.h", "include/mpc/emulator
             "lib/cmake/mpc/mpc-config.cmake", "lib/mpc/libmpc-emulator.so", "lib/mpc/libmpc-program.so", "lib/mpc/mpc", "lib/mpc/mpc-opt", "lib/mpc/mpc-runner", "lib/mpc/mpc-tuner"]
 EXPECTED += ["share/bash-completion/completions/mpc", "share/fish/vendor_completions.d/mpc.fish", *(f"share/man/man1/mpc{page}.1" for page in
              ("-check", "-compile", "-explain", "-export", "-ops", "-program", "-run", "-verify", "")), "share/zsh/site-functions/_mpc"]
-DOCUMENTS = ["CHANGELOG.md", "CITATION.cff", "LICENSE", "NOTICE", "README.md", "SECURITY.md"]
+DOCUMENTS = ["CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "NOTICE", "README.md", "SECURITY.md"]
 # Maps a folder of the source to the folder in the prefix, and says which of its files are installed.
-FOLDERS = [("docs", "share/doc/mpc/docs", ".md"), ("tools/torch", "share/mpc/torch", ".py")]
+FOLDERS = [("docs", "share/doc/mpc/docs", (".md", ".svg")), ("tools/torch", "share/mpc/torch", ".py")]
 
 
 def below(folder, end=""):

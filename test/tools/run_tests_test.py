@@ -53,8 +53,19 @@ def hang():
             raise harness.Failure("a hang passes")
 
 
+def hanging_script():
+    """A script that does not end is a failure that names it, and what it started ends with it."""
+    with harness.folder() as folder:
+        with open(f"{folder}/hang_test.py", "w") as file:
+            file.write("import subprocess\nprint('PASS first', flush=True)\nsubprocess.run(['sleep', '60'])\n")
+        status, output = run_tests.run_script(folder, "hang_test.py", folder, seconds=1)
+    if status == 0 or output != "PASS first\nFAIL hang_test.py: it takes more than 1 s\n":
+        raise harness.Failure(f"status {status}: {output}")
+
+
 CASES = {
     "hang": hang,
+    "hanging-script": hanging_script,
     "stale-lit": stale(lambda build, out: run_tests.run_lit(build, "", out), "lit.json", json.dumps({"tests": [{"code": "PASS"}] * 5})),
     "stale-ctest": stale(run_tests.run_ctest, "ctest.xml", "<testsuite><testcase name='old' status='run'/></testsuite>"),
     "verdicts": verdicts,

@@ -58,6 +58,7 @@ def campaigns(options):
         ("norms-gpu", norms + ["--target", "emulator"], r"^\d+ inputs"),
         *((f"{script}-{precision}", emulated(script, precision, level), r"^\d+ of \d+ trainings") for script, precision, level in
           (("parity", "fp32", "O0"), ("parity", "fp16", "O2"), ("parity", "bf16", "O1"), ("wgmma", "fp16", "O2"), ("wgmma", "bf16", "O1"))),
+        ("networks-gpu", ["env", "MPC_ALL_PAIRS=1", os.path.join(options.build, "bin", "DispatchTest"), "--gtest_filter=*/GpuNetwork.*:*/GpuResources.*"], r"^\[  (PASSED|FAILED|SKIPPED) +\] \d+ tests"),
         ("layouts", test("test/passes/Layout/chains_test.py", "--chains", count(2000)), verdict),
         ("ladder", test("test/tools/ladder_test.py", "--long"), verdict),
     ]

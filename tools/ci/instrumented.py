@@ -8,6 +8,7 @@ compiler  the fuzz targets of the compiler (test/fuzz/compiler), under AddressSa
 
 usage: tools/ci/instrumented.py BUILD KIND...    prints the folders
 """
+import fcntl
 import os
 import shutil
 import subprocess
@@ -58,11 +59,16 @@ def configure(kind, folder):
 
 
 def build(build_folder, kind, targets=None):
-    """Configures and builds a kind; returns its folder. Raises CalledProcessError, whose output says what failed."""
+    """Configures and builds a kind; returns its folder. Raises CalledProcessError, whose output says what failed.
+
+    Ninja does not expect a second one in its folder. Who comes second waits, and finds everything built."""
     folder = os.path.join(os.path.abspath(build_folder), "instrumented", kind)
-    if not os.path.exists(os.path.join(folder, "build.ninja")):
-        configure(kind, folder)
-    subprocess.run(["ninja", "-C", folder] + (targets or KINDS[kind][2]), check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(os.path.join(folder, "build.ninja")):
+            configure(kind, folder)
+        subprocess.run(["ninja", "-C", folder] + (targets or KINDS[kind][2]), check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return folder
 
 

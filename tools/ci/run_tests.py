@@ -11,6 +11,7 @@ import argparse
 import concurrent.futures
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ import phrases
 
 
 TIMES = []  # (seconds, runner, test) of every test that ran
+RUNNING = set()  # the processes of the scripts that run now
 
 
 def fresh(out, name):
@@ -48,8 +50,11 @@ QUICK = {
     "scripts": ["e2e/loss_options_test.py", "e2e/scan_test.py"],
 }
 
-# The scripts that take more than half a minute start first, so that none of them is left for the end while a core is idle.
-LONG_SCRIPTS = []
+# The scripts that take more than half a minute start first, so that none of them is left for the end while a core is idle. fuzz_test.py is not among them, for it would wait for what
+# sanitize_test.py builds.
+LONG_SCRIPTS = ["test/runtime/sanitize_test.py", "test/e2e/scan_test.py", "test/e2e/exported_graphs_test.py", "test/differential/recorded_test.py", "test/tools/mutants_test.py",
+                "test/tools/pipelines_test.py", "test/tools/faults_test.py", "test/tools/conformance_test.py", "test/e2e/training_forms_test.py"]
+SCRIPT_SECONDS = 1800  # A script that takes longer hangs: the longest takes a third of this on two busy cores.
 
 
 def run_lit(build, source, out, folders=("",)):
@@ -90,12 +95,25 @@ def run_ctest(build, out, names=""):
     return checked("ctest", counts, results, code)
 
 
-def run_script(source, script, build):
-    """Returns (exit status, output) of one script test, whose standard error goes to this process's."""
+def run_script(source, script, build, seconds=SCRIPT_SECONDS):
+    """Returns (exit status, output) of one script test, whose standard error goes to this process's. One that takes longer than `seconds` is ended with all that it started."""
     start = time.monotonic()
-    done = subprocess.run(["/usr/bin/python3", "-B", os.path.join(source, script), "--build", build], stdout=subprocess.PIPE, text=True)
-    TIMES.append((time.monotonic() - start, "script", script))
-    return done.returncode, done.stdout
+    # A session of its own, so that its children can be ended with it.
+    process = subprocess.Popen(["/usr/bin/python3", "-B", os.path.join(source, script), "--build", build], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    RUNNING.add(process)
+    try:
+        output, _ = process.communicate(timeout=seconds)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        status, output = 1, f"{output}FAIL {script}: it takes more than {seconds} s\n"
+    finally:
+        RUNNING.discard(process)
+    taken = time.monotonic() - start
+    TIMES.append((taken, "script", script))
+    print(f"{script}: {taken:.0f} s", flush=True)
+    return status, output
 
 
 def run_scripts(build, source, chosen=()):
@@ -106,7 +124,13 @@ def run_scripts(build, source, chosen=()):
         os.path.relpath(os.path.join(folder, name), source) for folder, _, files in os.walk(os.path.join(source, "test")) for name in files if name.endswith("_test.py")]
     scripts.sort(key=lambda script: (LONG_SCRIPTS.index(script) if script in LONG_SCRIPTS else len(LONG_SCRIPTS), script))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        done = list(pool.map(lambda script: run_script(source, script, build), scripts))
+        try:
+            done = list(pool.map(lambda script: run_script(source, script, build), scripts))
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in list(RUNNING):
+                os.killpg(process.pid, signal.SIGTERM)
+            raise
     for script, (status, output) in sorted(zip(scripts, done)):
         failed = counts["failed"]
         passing = True  # whether the next lines belong to a case that passed
