@@ -154,6 +154,11 @@ static std::string didYouMean(std::string_view word, const std::vector<std::stri
   return nearest.empty() ? "" : concat("did you mean ", dashes, nearest, "? ");
 }
 
+/// What a program trains and measures is fixed when it is compiled. Users look for these options in the program.
+static constexpr std::string_view kOptionsOfCompile[] = {"accumulate", "batch",       "clip-norm", "loss",
+                                                         "loss-scale", "metric",      "momentum",  "opt-level",
+                                                         "optimizer",  "param-group", "precision", "weight-decay"};
+
 Error mistakeIn(const CLI::App &app, const CLI::ParseError &error, const std::string &program,
                 const std::vector<std::string> &words) {
   std::string what = error.what();
@@ -184,8 +189,11 @@ Error mistakeIn(const CLI::App &app, const CLI::ParseError &error, const std::st
         names.push_back(name);
     std::string_view plain = word;
     plain.remove_prefix(std::min(plain.size(), plain.find_first_not_of('-')));
-    return Error("command line", concat("unknown option '", word, "'"),
-                 didYouMean(plain.substr(0, plain.find('=')), names, "--") + hint);
+    plain = plain.substr(0, plain.find('='));
+    if (std::find(std::begin(kOptionsOfCompile), std::end(kOptionsOfCompile), plain) != std::end(kOptionsOfCompile))
+      return Error("command line", concat("'", word, "' is no option of '", command.get_name(), "'"),
+                   concat("give --", plain, " to 'mpc compile', which fixes it; ", hint));
+    return Error("command line", concat("unknown option '", word, "'"), didYouMean(plain, names, "--") + hint);
   }
   return Error("command line", what, hint);
 }
