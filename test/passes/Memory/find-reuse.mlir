@@ -18,20 +18,24 @@ func.func @point(%x: tensor<6x10xf32>, %y: tensor<60xf32>, %z: tensor<6x1x10xf32
 }
 
 // -----
-// Elements in other places are overwritten before they are read: transposed, reversed, broadcast, or read in two places.
+// Elements in other places are overwritten before they are read: transposed, reversed, broadcast, or read in two places, whichever comes first.
 // CHECK: kernel.dispatch pointwise "elsewhere"
 // CHECK-NOT: may_reuse
 // CHECK: ^bb0
-func.func @elsewhere(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %z: tensor<8x8xf32>) -> tensor<8x8xf32> {
-  %0 = kernel.dispatch pointwise "elsewhere" (%x, %y, %z) : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32> {
-  ^bb0(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>, %c: tensor<8x8xf32>):
+func.func @elsewhere(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %z: tensor<8x8xf32>, %q: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = kernel.dispatch pointwise "elsewhere" (%x, %y, %z, %q) : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32> {
+  ^bb0(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>, %c: tensor<8x8xf32>, %d: tensor<8x8xf32>):
+    %e = graph.exp %d : tensor<8x8xf32>
+    %f = graph.transpose %d {permutation = array<i64: 1, 0>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
     %t = graph.transpose %a {permutation = array<i64: 1, 0>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
     %r = graph.slice %b {starts = array<i64: 0, 7>, sizes = array<i64: 8, 8>, strides = array<i64: 1, -1>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
     %v = graph.slice %c {starts = array<i64: 7, 0>, sizes = array<i64: 8, 8>, strides = array<i64: -1, 1>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
     %s = graph.add %t, %r : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     %u = graph.add %c, %v : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
     %w = graph.add %s, %u : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
-    kernel.yield %w : tensor<8x8xf32>
+    %g = graph.add %e, %f : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %h = graph.add %w, %g : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    kernel.yield %h : tensor<8x8xf32>
   }
   return %0 : tensor<8x8xf32>
 }
