@@ -46,7 +46,7 @@ def checked(name, counts, results, status):
 # What `--quick` runs: folders of lit, suites of GoogleTest and scripts.
 QUICK = {
     "lit": ["dialects", "passes", "e2e/scaling", "e2e/optimizers", "runtime/cuda"],
-    "ctest": "^(Gradient|LossScaling|Accumulation|Optimizers|MixedPrecision|SampleLoss|Decompose|OpKernel|ColumnSums|mpc-runtime-tests|Wgmma.*Matmul1)",
+    "ctest": "^(Gradient|LossScaling|Clipping|Accumulation|Calibration|Sgd|Ada|Optimizers|MasterWeights|SampleLoss|Decompose|OpKernel|ColumnSums|mpc-runtime-tests|Wgmma.*Matmul1)",
     "scripts": ["e2e/loss_options_test.py", "e2e/scan_test.py"],
 }
 

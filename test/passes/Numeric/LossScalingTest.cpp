@@ -113,9 +113,12 @@ TEST(LossScaling, OverflowPatterns) {
 TEST(LossScaling, RandomPatterns) {
   std::mt19937 random(1);
   for (int i = 0; i < 8; ++i) {
-    std::vector<bool> pattern;
-    for (int n = 0; n < 40; ++n)
+    std::vector<bool> pattern, often; // the second drives the scale below its least value
+    for (int n = 0; n < 40; ++n) {
       pattern.push_back(random() % 5 == 0);
+      often.push_back(random() % 3 != 0);
+    }
+    check({.scale = 1024, .minScale = 256}, often);
     check({.scale = 1024, .growth = 1.5, .backoff = 0.3, .interval = 3}, pattern);
     check(
         {.scale = 1024, .interval = 2, .minScale = 256, .maxScale = 4096, .hysteresis = 1 + i % 4, .units = 1 + i % 4},
