@@ -154,7 +154,7 @@ static std::string didYouMean(std::string_view word, const std::vector<std::stri
   return nearest.empty() ? "" : concat("did you mean ", dashes, nearest, "? ");
 }
 
-/// What a program trains and measures is fixed when it is compiled. Users look for these options in the program.
+/// Users look for these options of `mpc compile` in the program, where they are fixed already.
 static constexpr std::string_view kOptionsOfCompile[] = {"accumulate", "batch",       "clip-norm", "loss",
                                                          "loss-scale", "metric",      "momentum",  "opt-level",
                                                          "optimizer",  "param-group", "precision", "weight-decay"};

@@ -61,7 +61,7 @@ def configure(kind, folder):
 def build(build_folder, kind, targets=None):
     """Configures and builds a kind; returns its folder. Raises CalledProcessError, whose output says what failed.
 
-    Ninja does not expect a second one in its folder. Who comes second waits, and finds everything built."""
+    Two ninjas in one folder build everything twice, so a second caller waits, and then finds everything built."""
     folder = os.path.join(os.path.abspath(build_folder), "instrumented", kind)
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
