@@ -40,6 +40,8 @@ static void addRanges(json &object, DictionaryAttr attributes) {
     object["labels_ignore"] = ignored.getInt();
   if (auto below = attributes.getAs<IntegerAttr>(train::kIndicesBelowAttr))
     object["indices_below"] = below.getInt();
+  if (auto extent = attributes.getAs<IntegerAttr>(train::kLengthsUpToAttr))
+    object["lengths_up_to"] = extent.getInt();
 }
 
 static FailureOr<json> entryJson(FunctionOpInterface op, const TargetPlan &plan) {

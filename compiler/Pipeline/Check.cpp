@@ -190,6 +190,8 @@ static std::string valuesText(DictionaryAttr attributes) {
     text += (", or " + Twine(ignored.getInt()) + " where a label does not count").str();
   if (auto below = attributes.getAs<IntegerAttr>(train::kIndicesBelowAttr))
     text += (", indices 0 to " + Twine(below.getInt() - 1)).str();
+  if (auto extent = attributes.getAs<IntegerAttr>(train::kLengthsUpToAttr))
+    text += (", lengths 0 to " + Twine(extent.getInt())).str();
   return text;
 }
 

@@ -14,11 +14,28 @@ unsigned EntryPlanner::newInterval(int64_t bytes, int64_t first, int64_t last) {
   return unsigned(intervals.size() - 1);
 }
 
-/// A carried value keeps one buffer, from the operand to the result.
+std::optional<unsigned> EntryPlanner::intervalOf(Value storage) const {
+  if (auto home = homes.find(storage); home != homes.end() && home->second.inTrail)
+    return trails.lookup(home->second.of);
+  auto buffer = buffers.find(storage);
+  return buffer == buffers.end() ? std::nullopt : std::optional<unsigned>(buffer->second);
+}
+
+/// A carried value keeps one buffer, from the operand to the result, or has a trail.
 void EntryPlanner::assignBuffers(ScanOp scan) {
   auto [begin, end] = spans.at(scan);
+  for (auto [i, result] : llvm::enumerate(scan.getResults()))
+    if (auto home = homes.find(result); scan.isCarried(i) && home != homes.end() && home->second.inTrail) {
+      Operation *init = storageOf(scan.getInits()[i]).getDefiningOp();
+      trails[result] = newInterval(bytesOf(result.getType()) * (int64_t(scan.getTrips()) + 1), positions.at(init), end);
+    }
   for (auto [i, result] : llvm::enumerate(scan.getResults())) {
     int64_t last = std::max(end, lastUse(result));
+    if (auto home = homes.find(result); home != homes.end() && home->second.inTrail) {
+      int64_t &trailLast = intervals[trails.at(home->second.of)].last;
+      trailLast = std::max(trailLast, last);
+      continue;
+    }
     if (!scan.isCarried(i)) {
       buffers[result] = newInterval(bytesOf(result.getType()), begin, last);
       continue;
@@ -28,8 +45,8 @@ void EntryPlanner::assignBuffers(ScanOp scan) {
   }
   for (auto [i, argument] : llvm::enumerate(scan.getBlock().getArguments())) {
     int64_t bytes = bytesOf(argument.getType());
-    if (scan.isCarried(i))
-      homes[argument] = {nullptr, scan.getResult(i)};
+    if (scan.isCarried(i)) // in a trail it has its home already
+      homes.try_emplace(argument, Home{nullptr, scan.getResult(i)});
     else if (scan.isInvariant(i))
       homes[argument] = {nullptr, scan.getOperand(i)};
     else
@@ -98,7 +115,8 @@ Place EntryPlanner::placeOf(Value v) {
     const Home &at = home->second;
     if (at.variable)
       return {at.variable->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt(), 0};
-    return {placeOf(at.of).offset + at.start, at.step};
+    int64_t begin = at.inTrail ? intervals[trails.at(at.of)].offset : placeOf(at.of).offset;
+    return {begin + at.start, at.step};
   }
   if (auto constant = storage.getDefiningOp<ConstantOp>())
     return {constant->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt(), 0};

@@ -64,6 +64,48 @@ bool EntryPlanner::ownsBuffer(OpOperand &init) {
          llvm::count_if(scan->getOperands(), [&](Value v) { return storageOf(v) == storage; }) == 1;
 }
 
+/// Gives a carried value a trail where the scan also returns a stack of what it carries on, or of what it was given:
+/// then the stacks lie in the trail, and no iteration copies the value. Returns the number of copies, or -1 where there
+/// is no trail.
+int64_t EntryPlanner::layTrail(ScanOp scan, unsigned carried) {
+  Value argument = scan.carried()[carried], result = scan.getResult(carried);
+  Value next = storageOf(scan.yielded()[carried]);
+  const int64_t bytes = bytesOf(argument.getType()), trips = int64_t(scan.getTrips());
+  if (bytes == 0 || bytes % kTensorAlignment != 0 || !next.getDefiningOp<kernel::DispatchOp>() || homes.contains(next))
+    return -1;
+  std::optional<unsigned> before, after; // the stacks of what iterations are given, and of what they carry on
+  for (unsigned i = scan.getInits().size(); i < scan.getNumResults(); ++i) {
+    Value storage = storageOf(scan.yielded()[i]);
+    if (storage == argument && !before)
+      before = i;
+    else if (storage == next && !after)
+      after = i;
+  }
+  if (!before && !after)
+    return -1;
+  // The slot of iteration t's value; in a reverse scan the slots go down, as the slices of stacks do.
+  const bool reverse = scan.getReverse();
+  auto home = [&](int64_t slot, int64_t step) {
+    return Home{nullptr, result, slot * bytes, step * bytes, /*inTrail=*/true};
+  };
+  const int64_t step = reverse ? -1 : 1, first = reverse ? trips : 0;
+  homes[argument] = home(first, step);
+  homes[next] = home(first + step, step);
+  homes[result] = home(trips - first, 0);
+  if (before)
+    homes[scan.getResult(*before)] = home(reverse ? 1 : 0, 0);
+  if (after)
+    homes[scan.getResult(*after)] = home(reverse ? 0 : 1, 0);
+  OpOperand &init = scan->getOpOperand(carried);
+  const bool inPlace = storageOf(init.get()).getDefiningOp<kernel::DispatchOp>() && ownsBuffer(init);
+  if (!inPlace) {
+    OpBuilder builder(scan);
+    init.set(copy(builder, init.get(), "carry").getResult(0));
+  }
+  homes[storageOf(init.get())] = home(first, 0);
+  return inPlace ? 0 : 1;
+}
+
 /// Adds the copies that make every carried value end in the buffer in which the next iteration reads it, and every
 /// slice of a result in its place. Returns their number.
 int64_t EntryPlanner::insertScanCopies(ScanOp scan) {
@@ -82,13 +124,20 @@ int64_t EntryPlanner::insertScanCopies(ScanOp scan) {
     lastEarly = copy(early, storage, name);
     return reshapeTo(late, v.getLoc(), lastEarly->getResult(0), shapeOf(v));
   };
-  for (OpOperand &init : scan->getOpOperands().take_front(scan.getInits().size()))
-    if (!ownsBuffer(init)) {
+  for (OpOperand &init : scan->getOpOperands().take_front(scan.getInits().size())) {
+    if (int64_t trail = layTrail(scan, init.getOperandNumber()); trail >= 0) {
+      copies += trail;
+    } else if (!ownsBuffer(init)) {
       init.set(copy(before, init.get(), "carry").getResult(0));
       ++copies;
     }
+  }
+  auto hasTrail = [&](Value v) {
+    auto home = homes.find(v);
+    return home != homes.end() && home->second.inTrail;
+  };
   for (auto [i, result] : llvm::enumerate(scan.getResults())) {
-    if (scan.isCarried(i))
+    if (scan.isCarried(i) || hasTrail(result))
       continue;
     OpOperand &yielded = yield->getOpOperand(i);
     if (!isComputed(yielded.get()) || homes.contains(storageOf(yielded.get()))) {
@@ -103,7 +152,7 @@ int64_t EntryPlanner::insertScanCopies(ScanOp scan) {
   for (auto [i, argument] : llvm::enumerate(scan.carried())) {
     OpOperand &yielded = yield->getOpOperand(i);
     Value v = yielded.get();
-    if (storageOf(v) == argument)
+    if (storageOf(v) == argument || hasTrail(argument))
       continue;
     Home home{nullptr, scan.getResult(i)};
     if (canComputeInPlace(v, argument)) {

@@ -12,19 +12,23 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include <optional>
 #include <tuple>
 #include <utility>
 
 namespace mpc::memory {
 
 /// The place of a value that has no buffer of its own: that of a variable, or that of another value, from some byte on.
-/// In the body of a scan the place of a slice moves by `step` bytes from one iteration to the next.
+/// In the body of a scan the place of a slice moves by `step` bytes from one iteration to the next. With `inTrail` the
+/// place is counted from the begin of the trail of `of`, a value that a scan carries.
 struct Home {
   mlir::Operation *variable = nullptr;
   mlir::Value of;
   int64_t start = 0, step = 0;
+  bool inTrail = false;
   bool operator==(const Home &other) const {
-    return std::tie(variable, of, start, step) == std::tie(other.variable, other.of, other.start, other.step);
+    return std::tie(variable, of, start, step, inTrail) ==
+           std::tie(other.variable, other.of, other.start, other.step, other.inTrail);
   }
 };
 
@@ -67,6 +71,7 @@ private:
   // EntryCopies.cpp
   void hoistReads();
   int64_t insertScanCopies(graph::ScanOp scan);
+  int64_t layTrail(graph::ScanOp scan, unsigned carried);
   bool canComputeInPlace(mlir::Value v, mlir::ValueRange olds);
   bool ownsBuffer(mlir::OpOperand &init);
 
@@ -75,6 +80,8 @@ private:
   int64_t assignBuffers(kernel::DispatchOp dispatch);
   unsigned newInterval(int64_t bytes, int64_t first, int64_t last);
   Place placeOf(mlir::Value v);
+  /// The interval in which a storage lies, if it lies in one.
+  std::optional<unsigned> intervalOf(mlir::Value storage) const;
 
   mlir::FunctionOpInterface entry;
   const train::VariableTable &variables;
@@ -86,6 +93,9 @@ private:
   /// Maps a storage value to its interval; values that lie elsewhere are in `homes` instead.
   llvm::MapVector<mlir::Value, unsigned> buffers;
   llvm::DenseMap<mlir::Value, Home> homes;
+  /// Maps a result that a scan carried to the interval of its trail: the slices of the value before the first and after
+  /// each iteration, side by side, so that stacks of it lie there too and no iteration copies it.
+  llvm::DenseMap<mlir::Value, unsigned> trails;
   /// The positions of a scan's begin and end.
   llvm::DenseMap<mlir::Operation *, std::pair<int64_t, int64_t>> spans;
   llvm::DenseMap<mlir::Operation *, unsigned> scratches;

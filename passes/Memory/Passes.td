@@ -39,6 +39,8 @@ def PlanArenaPass : Pass<"mpc-plan-arena", "::mlir::ModuleOp"> {
     entry's end. A temporary takes over the buffer of an operand that dies with it where the dispatch's `may_reuse` allows it (mpc-find-reuse).
 
     A value that a graph.scan carries has one buffer from the operand to the result; the body computes into it where it may, otherwise a copy at the end of the iteration does.
+    Where the scan also returns a stack of what it carries, before or after each iteration, the value has a trail instead: its slices of all iterations lie side by side, the stacks are parts
+    of the trail, and no iteration copies the value.
     The slices that an iteration reads and writes lie in the stacked tensors themselves, so their places move by `arg_steps` bytes from one iteration to the next. Temporaries of
     the body are live within an iteration.
 

@@ -53,9 +53,9 @@ int64_t EntryPlanner::savedBytes() {
       if (forward.contains(unit))
         continue;
       for (Value storage : storagesOf(unit)) {
-        auto buffer = buffers.find(storage);
-        if (buffer != buffers.end() && (isa<BlockArgument>(storage) || forward.contains(unitOf(storage))))
-          saved.insert(buffer->second);
+        std::optional<unsigned> interval = intervalOf(storage);
+        if (interval && (isa<BlockArgument>(storage) || forward.contains(unitOf(storage))))
+          saved.insert(*interval);
       }
     }
   }

@@ -102,6 +102,9 @@ private:
   LogicalResult execute(ScanOp scan);
   LogicalResult execute(train::AllReduceOp reduce);
   LogicalResult executeBody(ScanOp scan, int64_t trip);
+  void carryOn(ScanOp scan);
+  bool inTrail(ScanOp scan, unsigned stack);
+  void defineTrail(ScanOp scan, unsigned carried, const DenseMap<Value, int64_t> &begins);
   /// Defines the content of a storage.
   void define(Value storage, Content content) { contents[storage] = content; }
   Content contentOf(Value v) const;
@@ -216,7 +219,7 @@ LogicalResult EntryVerifier::execute(kernel::DispatchOp dispatch, int64_t trip) 
   return success();
 }
 
-/// What an iteration yields becomes what the next one carries, and slices of the results.
+/// What an iteration yields becomes slices of the results.
 LogicalResult EntryVerifier::executeBody(ScanOp scan, int64_t trip) {
   Block &body = scan.getBlock();
   int64_t index = scan.getReverse() ? int64_t(scan.getTrips()) - 1 - trip : trip;
@@ -226,21 +229,66 @@ LogicalResult EntryVerifier::executeBody(ScanOp scan, int64_t trip) {
   for (auto dispatch : body.getOps<kernel::DispatchOp>())
     if (failed(execute(dispatch, trip)))
       return failure();
-  SmallVector<Content> carried;
   for (auto [i, v] : llvm::enumerate(scan.yielded()))
-    if (scan.isCarried(i)) {
-      carried.push_back(contentOf(v));
-    } else if (int64_t bytes = bytesOf(v.getType()); bytes > 0) {
-      if (!storageOf(v).getDefiningOp<kernel::DispatchOp>())
+    if (int64_t bytes = bytesOf(v.getType()); !scan.isCarried(i) && bytes > 0) {
+      // What the iteration was given may lie there already: it is a slice of the trail that carried values leave.
+      auto given = dyn_cast<BlockArgument>(storageOf(v));
+      if (given ? !scan.isCarried(given.getArgNumber()) : !storageOf(v).getDefiningOp<kernel::DispatchOp>())
         return defect(scan.emitOpError() << "yields as a slice of result " << i
                                          << " what the iteration does not write");
       if (failed(arena.expect(places.lookup(storageOf(v)), bytes, contentOf(v), 0,
                               [&, i = i] { return scan.emitOpError() << "yields a slice of result " << i; })))
         return failure();
     }
-  for (auto [argument, content] : llvm::zip(scan.carried(), carried))
-    define(argument, content);
   return success();
+}
+
+/// What an iteration yields first becomes what the next one carries.
+void EntryVerifier::carryOn(ScanOp scan) {
+  SmallVector<std::pair<Content, int64_t>> next; // with its place
+  for (Value v : scan.yielded().take_front(scan.getInits().size()))
+    next.push_back({contentOf(v), places.lookup(storageOf(v))});
+  for (auto [argument, of] : llvm::zip_equal(scan.carried(), next)) {
+    define(argument, of.first);
+    places[argument] = of.second;
+  }
+}
+
+/// Returns whether a stacked result consists of slices that are carried too, before or after an iteration.
+bool EntryVerifier::inTrail(ScanOp scan, unsigned stack) {
+  Value v = storageOf(scan.yielded()[stack]);
+  return llvm::any_of(llvm::seq<unsigned>(0, scan.getInits().size()),
+                      [&](unsigned i) { return v == scan.carried()[i] || v == storageOf(scan.yielded()[i]); });
+}
+
+/// Where stacks hold what is carried, they and the last value overlap: all of them are parts of one tensor, which has a
+/// slice more than iterations.
+void EntryVerifier::defineTrail(ScanOp scan, unsigned carried, const DenseMap<Value, int64_t> &begins) {
+  Value argument = scan.carried()[carried], next = storageOf(scan.yielded()[carried]);
+  const int64_t bytes = bytesOf(argument.getType()), trips = scan.getTrips();
+  std::optional<int64_t> begin;
+  auto stackOffset = [&](unsigned stack) { // of its first byte in the trail
+    bool before = storageOf(scan.yielded()[stack]) == argument;
+    return before == bool(scan.getReverse()) ? bytes : 0;
+  };
+  auto stacks =
+      llvm::make_filter_range(llvm::seq<unsigned>(scan.getInits().size(), scan.getNumResults()), [&](unsigned i) {
+        Value v = storageOf(scan.yielded()[i]);
+        return begins.contains(scan.getResult(i)) && (v == argument || v == next);
+      });
+  for (unsigned stack : stacks)
+    begin = begins.lookup(scan.getResult(stack)) - stackOffset(stack);
+  if (!begin)
+    return;
+  Value result = scan.getResult(carried);
+  Content trail{result.getAsOpaquePointer(), 1};
+  arena.write(*begin, bytes * (trips + 1), trail, scan);
+  for (unsigned stack : stacks) {
+    define(scan.getResult(stack), trail);
+    starts[scan.getResult(stack)] = stackOffset(stack);
+  }
+  define(result, trail);
+  starts[result] = scan.getReverse() ? 0 : trips * bytes;
 }
 
 /// Executes the first iterations; in the others launches read and write the same places, a step further.
@@ -249,6 +297,7 @@ LogicalResult EntryVerifier::execute(ScanOp scan) {
   for (auto [i, argument] : llvm::enumerate(scan.getBlock().getArguments())) {
     define(argument, contentOf(scan.getOperand(i)));
     starts[argument] = starts.lookup(storageOf(scan.getOperand(i)));
+    places[argument] = places.lookup(storageOf(scan.getOperand(i)));
   }
   DenseMap<Value, int64_t> begins; // of the stacked results
   int64_t trips = scan.getTrips();
@@ -264,16 +313,18 @@ LogicalResult EntryVerifier::execute(ScanOp scan) {
         return defect(scan.emitOpError() << "puts the slices of result " << i
                                          << " at distances that are not their size");
     }
+    carryOn(scan);
   }
-  for (auto [i, result] : llvm::enumerate(scan.getResults())) {
+  for (auto [i, result] : llvm::enumerate(scan.getResults()))
     if (scan.isCarried(i)) {
       define(result, contentOf(scan.carried()[i]));
-      continue;
+    } else {
+      define(result, {result.getAsOpaquePointer()});
+      if (auto begin = begins.find(result); begin != begins.end() && !inTrail(scan, i))
+        arena.write(begin->second, bytesOf(result.getType()), contentOf(result), scan);
     }
-    define(result, {result.getAsOpaquePointer()});
-    if (auto begin = begins.find(result); begin != begins.end())
-      arena.write(begin->second, bytesOf(result.getType()), contentOf(result), scan);
-  }
+  for (unsigned i = 0; i < scan.getInits().size(); ++i)
+    defineTrail(scan, i, begins);
   return success();
 }
 
@@ -327,7 +378,7 @@ LogicalResult EntryVerifier::run() {
     auto offset = entry.getResultAttrOfType<IntegerAttr>(i, kOffsetAttr);
     if (!offset)
       return defect(entry.emitError() << "gives result " << i << " no place in the arena");
-    if (failed(arena.expect(offset.getInt(), bytesOf(v.getType()), contentOf(v), 0,
+    if (failed(arena.expect(offset.getInt(), bytesOf(v.getType()), contentOf(v), starts.lookup(storageOf(v)),
                             [&, i = i] { return entry.emitError() << "returns result " << i; })))
       return failure();
   }

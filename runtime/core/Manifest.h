@@ -94,7 +94,7 @@ struct LabelsOf {
 
 /// Integers that an input may hold.
 struct Range {
-  std::string what;            // what the numbers count: "label", "index"
+  std::string what;            // what the numbers count: "label", "index", "length"
   int64_t low = 0, below = 0;  // [low, below)
   std::optional<int64_t> also; // a label that the loss ignores
   // The range applies to the part [from, to) of a sample, without the batch's dimension; empty: to all of it.

@@ -174,6 +174,8 @@ void parseRanges(const json &object, std::vector<Range> &ranges) {
     int64_t below = object.at("indices_below");
     ranges.push_back({"index", -below, below, {}, from, to});
   }
+  if (object.contains("lengths_up_to"))
+    ranges.push_back({"length", 0, int64_t(object.at("lengths_up_to")) + 1, {}, from, to});
 }
 
 Port parsePort(const json &object) {

@@ -24,13 +24,6 @@ static constexpr char kOptional[] = "export a module whose values are tensors, w
 
 llvm::StringRef onnx_import::insteadOf(llvm::StringRef op) {
   static const llvm::StringMap<llvm::StringRef> table = {
-      // Recurrence: the cells of torch.nn export as matrix products and activations.
-      {"LSTM", "apply torch.nn.LSTMCell in a loop over time, which the exporter writes out, or in torch's scan, which "
-               "becomes a Scan"},
-      {"GRU", "apply torch.nn.GRUCell in a loop over time, which the exporter writes out, or in torch's scan, which "
-              "becomes a Scan"},
-      {"RNN", "apply torch.nn.RNNCell in a loop over time, which the exporter writes out, or in torch's scan, which "
-              "becomes a Scan"},
       {"Loop", "repeat a fixed number of times: with a loop of Python, which the exporter writes out, or as a Scan"},
       {"SequenceMap", "apply the function to each tensor in a loop of Python, which the exporter writes out"},
       // Sums, products and choices.

@@ -289,6 +289,14 @@ void Import::markIndices(Value indices, int64_t extent, Location node) {
     note(kUnchecked, node);
 }
 
+void Import::markLengths(Value lengths, int64_t extent, Location node) {
+  auto bound = [&](NamedAttrList &attributes) { train::boundLengths(attributes, context, extent); };
+  if (!boundData(lengths, {}, bound) && comesFromData(lengths))
+    note("lengths that are computed from data cannot be checked beforehand; one beyond the last element counts as all "
+         "elements, a negative one as none",
+         node);
+}
+
 void Import::markIndices(Value indices, ArrayRef<int64_t> extents, Location node) {
   if (llvm::all_equal(extents))
     return markIndices(indices, extents.front(), node);

@@ -70,6 +70,9 @@ public:
   void markIndices(mlir::Value indices, int64_t extent, mlir::Location node);
   /// Does the same for [..., k] indices into k dimensions.
   void markIndices(mlir::Value indices, llvm::ArrayRef<int64_t> extents, mlir::Location node);
+  /// Marks the argument that lengths within a dimension of `extent` elements come from. Adds a note where they come
+  /// from data but cannot be bounded; `node` uses them.
+  void markLengths(mlir::Value lengths, int64_t extent, mlir::Location node);
   /// Imports a subgraph's nodes in place, in a scope of their own; returns its outputs. Throws ImportError
   /// for a cycle, for names that the graph around it uses, and for outputs that no node makes.
   std::vector<Entry> inlineGraph(onnx::GraphProto &, int64_t opset, mlir::Location, llvm::ArrayRef<Entry> inputs = {});

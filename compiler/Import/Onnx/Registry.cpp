@@ -9,8 +9,8 @@ using namespace mpc::onnx_import;
 
 llvm::ArrayRef<OpFamily> onnx_import::opFamilies() {
   static const llvm::SmallVector<OpFamily> families = {
-      mathOps(),   logicOps(), controlOps(),  reduceOps(), nnOps(),     normOps(),     lossOps(),
-      tensorOps(), indexOps(), constantOps(), resizeOps(), randomOps(), sequenceOps(), attentionOps()};
+      mathOps(),  logicOps(),    controlOps(), reduceOps(), nnOps(),       normOps(),      lossOps(),     tensorOps(),
+      indexOps(), constantOps(), resizeOps(),  randomOps(), sequenceOps(), attentionOps(), recurrentOps()};
   return families;
 }
 

@@ -78,6 +78,7 @@ OpFamily constantOps();
 OpFamily resizeOps();
 OpFamily randomOps();
 OpFamily sequenceOps();
+OpFamily recurrentOps();
 OpFamily attentionOps();
 llvm::ArrayRef<OpFamily> opFamilies();
 

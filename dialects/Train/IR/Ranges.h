@@ -18,6 +18,9 @@ inline constexpr llvm::StringLiteral kLabelsOfAttr = "train.labels_of";
 /// This i64 attribute n of an argument says that its values are in [-n, n), because they are indices of n elements.
 inline constexpr llvm::StringLiteral kIndicesBelowAttr = "train.indices_below";
 
+/// This i64 attribute n of an argument says that its values are in [0, n], because they are lengths within n elements.
+inline constexpr llvm::StringLiteral kLengthsUpToAttr = "train.lengths_up_to";
+
 /// These dictionaries on an argument describe the parts of it that hold labels and indices. `from` and `to` are i64
 /// arrays and give the part [from, to) of a sample, without the batch's dimension; the other entries are the attributes
 /// above for that part.
@@ -30,6 +33,9 @@ void boundLabels(mlir::NamedAttrList &argument, mlir::MLIRContext *context, int6
 
 /// Declares the same for indices of a dimension, which are in [-extent, extent).
 void boundIndices(mlir::NamedAttrList &argument, mlir::MLIRContext *context, int64_t extent);
+
+/// Declares the same for lengths within a dimension, which are in [0, extent].
+void boundLengths(mlir::NamedAttrList &argument, mlir::MLIRContext *context, int64_t extent);
 
 /// Declares for the part [from, to) of each sample what `bound`, one of the above, declares for an argument.
 /// Other parts may hold anything.

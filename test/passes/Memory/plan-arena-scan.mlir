@@ -1,15 +1,16 @@
 // RUN: mpc-opt %s --mpc-form-dispatches --mpc-find-reuse --mpc-plan-arena --mpc-verify-arena --split-input-file | FileCheck %s
 
-// The carried value has one buffer, C, into which the argument is copied first. The body reads its slice of x in place and writes its slice of the result S; the next carried value is
-// the same tensor, so it is copied. Both launches of the body use one place for the product.
+// The result S has a slice of each carried value, so the carried value has a trail: the argument is copied to I, right before the slices of S, and each iteration writes its slice of S, which
+// the next one reads. The last of them is the final value F.
 // CHECK-LABEL: func.func @cell
 // CHECK-SAME: (%{{.*}}: tensor<5x2x8xf32> {kernel.offset = [[X:[0-9]+]] : i64}, %{{.*}}: tensor<8x8xf32> {kernel.offset = [[U:[0-9]+]] : i64}, %{{.*}}: tensor<2x8xf32> {kernel.offset = [[H:[0-9]+]] : i64})
-// CHECK-SAME: -> (tensor<2x8xf32> {kernel.offset = [[C:[0-9]+]] : i64}, tensor<5x2x8xf32> {kernel.offset = [[S:[0-9]+]] : i64})
-// CHECK: kernel.dispatch pointwise "carry"{{.*}}args = array<i64: [[H]], [[C]]>
+// CHECK-SAME: -> (tensor<2x8xf32> {kernel.offset = [[#F:]] : i64}, tensor<5x2x8xf32> {kernel.offset = [[#S:]] : i64})
+// CHECK: kernel.dispatch pointwise "carry"{{.*}}args = array<i64: [[H]], [[#S-64]]>
 // CHECK: graph.scan 5
-// CHECK: kernel.dispatch contraction "matmul"{{.*}}args = array<i64: [[C]], [[U]], [[P:[0-9]+]]>
-// CHECK: kernel.dispatch pointwise "add+tanh"{{.*}}{arg_steps = array<i64: 0, 64, 64>, args = array<i64: [[P]], [[X]], [[S]]>
-// CHECK: kernel.dispatch pointwise "carry"{{.*}}{arg_steps = array<i64: 64, 0>, args = array<i64: [[S]], [[C]]>
+// CHECK: kernel.dispatch contraction "matmul"{{.*}}{arg_steps = array<i64: 64, 0, 0>, args = array<i64: [[#S-64]], [[U]], [[P:[0-9]+]]>
+// CHECK: kernel.dispatch pointwise "add+tanh"{{.*}}{arg_steps = array<i64: 0, 64, 64>, args = array<i64: [[P]], [[X]], [[#S]]>
+// CHECK-NOT: "carry"
+// CHECK: return
 func.func @cell(%x: tensor<5x2x8xf32>, %u: tensor<8x8xf32>, %h0: tensor<2x8xf32>) -> (tensor<2x8xf32>, tensor<5x2x8xf32>) {
   %last, %all = graph.scan 5 carry(%h0 : tensor<2x8xf32>) with(%u : tensor<8x8xf32>) over(%x : tensor<5x2x8xf32>) -> (tensor<2x8xf32>) stack(tensor<5x2x8xf32>) {
   ^bb0(%h: tensor<2x8xf32>, %ub: tensor<8x8xf32>, %xt: tensor<2x8xf32>):
@@ -59,14 +60,13 @@ func.func @swap(%a0: tensor<16xf32>, %b0: tensor<16xf32>) -> (tensor<16xf32>, te
 }
 
 // -----
-// A value that another launch still reads is no carried value's buffer. A view of the carried value, and of what is stacked, is a view.
+// A value that another launch still reads does not lie in a trail. A view of the carried value, and of what is stacked, is a view.
 // CHECK-LABEL: func.func @views
 // CHECK: kernel.dispatch pointwise "exp"{{.*}}args = array<i64: {{[0-9]+}}, [[E:[0-9]+]]>
-// CHECK: kernel.dispatch pointwise "carry"{{.*}}args = array<i64: [[E]], [[C:[0-9]+]]>
+// CHECK: kernel.dispatch pointwise "carry"{{.*}}args = array<i64: [[E]], [[#V:]]>
 // CHECK: graph.scan 3
-// CHECK: kernel.dispatch pointwise "tanh"{{.*}}args = array<i64: [[C]], {{[0-9]+}}>
-// CHECK: kernel.dispatch pointwise "carry"
-// CHECK: kernel.dispatch pointwise "add"{{.*}}args = array<i64: [[E]], [[C]], {{[0-9]+}}>
+// CHECK: kernel.dispatch pointwise "tanh"{{.*}}args = array<i64: [[#V]], [[#V+64]]>
+// CHECK: kernel.dispatch pointwise "add"{{.*}}args = array<i64: [[E]], [[#V+192]], {{[0-9]+}}>
 func.func @views(%h0: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<3x16xf32>) {
   %0 = graph.exp %h0 : tensor<4x4xf32>
   %last, %all = graph.scan 3 carry(%0 : tensor<4x4xf32>) -> (tensor<4x4xf32>) stack(tensor<3x16xf32>) {
@@ -78,4 +78,26 @@ func.func @views(%h0: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<3x16xf32>) {
   }
   %4 = graph.add %0, %last : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %4, %all : tensor<4x4xf32>, tensor<3x16xf32>
+}
+
+// -----
+// A reverse scan goes down its trail. Stacks of what iterations are given and of what they carry on lie in it, one slice apart, and the computed argument in its last slice.
+// CHECK-LABEL: func.func @reverse_trail
+// CHECK-SAME: -> (tensor<16xf32> {kernel.offset = [[#R:]] : i64}
+// CHECK-SAME: tensor<3x16xf32> {kernel.offset = [[#R]] : i64}, tensor<3x16xf32> {kernel.offset = [[#R+64]] : i64})
+// CHECK: kernel.dispatch pointwise "exp"{{.*}}args = array<i64: {{[0-9]+}}, [[#R+192]]>
+// CHECK-NEXT: ^bb0
+// CHECK-NOT: "carry"
+// CHECK: graph.scan 3 reverse
+// CHECK: kernel.dispatch pointwise "tanh"{{.*}}{arg_steps = array<i64: -64, -64>, args = array<i64: [[#R+192]], [[#R+128]]>
+// CHECK-NOT: kernel.dispatch
+// CHECK: return
+func.func @reverse_trail(%h0: tensor<16xf32>) -> (tensor<16xf32>, tensor<3x16xf32>, tensor<3x16xf32>) {
+  %0 = graph.exp %h0 : tensor<16xf32>
+  %last, %after, %before = graph.scan 3 reverse carry(%0 : tensor<16xf32>) -> (tensor<16xf32>) stack(tensor<3x16xf32>, tensor<3x16xf32>) {
+  ^bb0(%h: tensor<16xf32>):
+    %1 = graph.tanh %h : tensor<16xf32>
+    graph.scan_yield %1, %1, %h : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
+  }
+  return %last, %after, %before : tensor<16xf32>, tensor<3x16xf32>, tensor<3x16xf32>
 }
