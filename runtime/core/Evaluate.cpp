@@ -2,6 +2,7 @@
 #include "runtime/core/Evaluate.h"
 
 #include "runtime/core/FreshNumbers.h"
+#include "runtime/core/OwnSequence.h"
 #include "runtime/core/data/Npz.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Json.h"
@@ -94,6 +95,7 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
   }
   Batches batches(data, {&entry}, {});
   FreshNumbers numbers(session);
+  OwnSequence sequence(session);
   Evaluation result;
   double lossSum = 0, weightSum = 0;
   while (const Batches::Batch *batch = batches.next()) {
@@ -152,6 +154,7 @@ void predict(Session &session, const Dataset &data, const std::string &path, con
     fail(session.program().where(), "its predict entry has no outputs", "compile the model with --outputs");
   Batches batches(data, {&entry}, {});
   FreshNumbers numbers(session);
+  OwnSequence sequence(session);
   int64_t done = 0;
   while (const Batches::Batch *batch = batches.next()) {
     batches.load(*batch, session, entry);

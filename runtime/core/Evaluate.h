@@ -31,12 +31,13 @@ struct Evaluation {
 using ProgressSink = std::function<void(int64_t done)>;
 
 /// Runs the eval entry over the data in order; the last batch is padded, and its padding is not counted. A loss
-/// that is not split per sample leaves an incomplete batch out. The session's state does not change.
+/// that is not split per sample leaves an incomplete batch out. States that are carried from batch to batch start with
+/// their initial values. The session's state does not change.
 Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress = {});
 
 /// Runs the predict entry and writes every output of role "output" to an .npz at `path`. Outputs with a part for each
 /// sample are joined over the batches; fixed ones are written once. Throws Error for any other output, unless the
-/// data is one batch.
+/// data is one batch. Carried states are as in an evaluation.
 void predict(Session &session, const Dataset &data, const std::string &path, const ProgressSink &progress = {});
 
 } // namespace mpc::rt

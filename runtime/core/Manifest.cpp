@@ -62,6 +62,12 @@ const Entry *Plan::entryOfKind(std::string_view kind) const {
   return nullptr;
 }
 const Variable *Manifest::variable(std::string_view name) const { return findByName(variables, name); }
+const Variable *Manifest::carriedState() const {
+  for (const Variable &variable : variables)
+    if (variable.role == "state")
+      return &variable;
+  return nullptr;
+}
 const Plan *Manifest::plan(std::string_view target) const {
   for (const Plan &plan : plans)
     if (plan.target == target)

@@ -29,6 +29,8 @@ struct Origin {
   int64_t input = -1;    // >= 0: the values serve only this input of `node`
 };
 
+/// A variable of role "state" is carried from batch to batch: an epoch, an evaluation and a prediction start with its
+/// initial value, and each batch leaves the next one its value.
 struct Variable {
   std::string name, role, of, step;
   Origin origin;
@@ -247,6 +249,8 @@ struct Manifest {
   std::vector<Plan> plans;
 
   const Variable *variable(std::string_view name) const;
+  /// Returns the first state that is carried from batch to batch, or null.
+  const Variable *carriedState() const;
   const Plan *plan(std::string_view target) const;
   /// Returns the architecture to compile for, for a GPU of this compute capability; null where there is none.
   const Architecture *architectureFor(int64_t compute) const;

@@ -234,6 +234,12 @@ void Session::initialize(uint64_t seed) {
     initializeVariable(s, seed);
 }
 
+void Session::beginSequence() {
+  for (const Stored &s : stored_)
+    if (s.variable->role == "state")
+      initializeVariable(s, options_.seed);
+}
+
 void Session::initializeVariable(const Stored &s, uint64_t seed) {
   const Variable &v = *s.variable;
   if (v.init.kind == Init::Copy)

@@ -87,6 +87,8 @@ public:
   bool stores(std::string_view name) const;
   /// Sets all variables to their initial values, with a new seed for the random ones.
   void initialize(uint64_t seed);
+  /// Sets the states that are carried from batch to batch to their initial values, before a sequence of batches.
+  void beginSequence();
 
 private:
   struct Stored {

@@ -119,7 +119,11 @@ void Trainer::resume() {
   cursor_.preprocessing = data_.preprocessing();
   cursor_.samples = data_.samples();
   cursor_.seed = options_.seed;
-  cursor_.shuffle = options_.shuffle;
+  const Variable *state = session_.manifest().carriedState();
+  cursor_.shuffle = options_.shuffle && !state;
+  if (state && options_.shuffle)
+    progress_->line(concat("note: the samples stay in the order of the data: '", state->userName(),
+                           "' is carried from batch to batch"));
   if (options_.resume && !folder_)
     fail("--resume", "there is no folder to resume from", "give --checkpoint-dir");
   // Steps of existing checkpoints would be counted with this run's, so that --keep and a later --resume would take the
@@ -136,6 +140,7 @@ void Trainer::resume() {
              "resume with the same data, or start anew with --init");
       checkPreprocessing(*found);
       found->preprocessing = cursor_.preprocessing; // older checkpoints do not have it
+      found->shuffle &= !state;                     // an embedder's checkpoints do not know an order
       if (found->seed != cursor_.seed || found->shuffle != cursor_.shuffle)
         note(concat("continuing with the checkpoint's seed ", found->seed, found->shuffle ? "" : ", not shuffled"));
       cursor_ = *found;
@@ -194,8 +199,8 @@ void Trainer::noteBounds(const IterationReport &done) {
 }
 
 /// Computes a step of an earlier iteration again; only lost steps may have come after it, because these left the
-/// state as it was. Returns where the first number that is not finite comes from, or "". The session's state is not
-/// usable afterwards.
+/// state as it was, except what is carried from batch to batch, which went on. Returns where the first number that is
+/// not finite comes from, or "". The session's state is not usable afterwards.
 std::string Trainer::replay(size_t optimizer, int64_t iteration) {
   const Entry &entry = *loop_.entries()[optimizer];
   // Dropout draws from this counter, and the entry of the first optimizer advances it.
@@ -407,6 +412,8 @@ TrainResult Trainer::run() {
   beginEpoch();
   while (cursor_.iteration < total_) {
     const Batches::Batch *batch = batches.next();
+    if (batch->index == 0 && session_.manifest().carriedState())
+      session_.beginSequence();
     loop_.start(
         cursor_.iteration, [&](const Entry &entry) { load(batches, *batch, entry, cursor_.iteration); },
         [](const Entry &) {});

@@ -104,6 +104,9 @@ int64_t mpc_iteration(mpc_session *session);
 int mpc_set_hyper(mpc_session *session, const char *name, double value);
 
 /* ---- Evaluation and prediction, which do not change the state ---- */
+
+/* Variables of role "state" are an exception (mpc compile --carry): each step and each run goes on from what the one
+ * before left there. The library does not know where a sequence begins; set them to 0 with mpc_set_variable there. */
 int mpc_run(mpc_session *session, mpc_mode mode);
 /* Copies an output of the most recent step or run. */
 int mpc_get_output(mpc_session *session, const char *name, mpc_dtype dtype, void *data, size_t elements);
