@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Package/Elements.h"
 #include "compiler/Package/ManifestParts.h"
+#include "dialects/Train/IR/Carried.h"
 #include "dialects/Train/IR/Groups.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/Train.h"
@@ -42,7 +43,7 @@ json mpc::variablesJson(ModuleOp module, DataSection &data) {
     json v = tensorJson(variable.getType());
     v.erase("bytes");
     v["name"] = variable.getSymName().str();
-    v["role"] = train::stringifyRole(variable.getRole()).str();
+    v["role"] = train::roleName(variable).str();
     v["init"] = initOf(variable, data);
     if (auto of = variable.getOf())
       v["of"] = of->str();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline/Check.h"
 #include "dialects/Support/Diagnostics.h"
+#include "dialects/Train/IR/Carried.h"
 #include "dialects/Train/IR/Groups.h"
+#include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/Ranges.h"
 #include "dialects/Train/IR/Train.h"
 #include "passes/Training/Assumptions.h"
@@ -92,6 +94,13 @@ static TrainingReport checkWith(MLIRContext &context, StringRef name, const Impo
   if (failed(built) || !report.ok())
     return report;
   llvm::append_range(report.assumed, assumedLosses(*module));
+  for (auto variable : module->getOps<train::VariableOp>())
+    if (StringAttr output = train::carriedOutput(variable))
+      for (TensorVerdict &tensor : report.tensors)
+        if (tensor.name == train::userName(variable)) {
+          tensor.role = train::kStateRole;
+          tensor.why = "carried from '" + output.str() + "' of the batch before";
+        }
   if (!training.groups.empty())
     report.groups = parameterGroups(*module);
   report.data = dataArrays(*module);

@@ -28,7 +28,7 @@ namespace mpc {
 /// a user can write.
 struct TrainingOptions {
   std::string loss, parameters = ".*", optimizer = "sgd,lr=0.01";
-  std::vector<std::string> steps, groups, outputs, metrics;
+  std::vector<std::string> steps, groups, outputs, metrics, carries;
   double clipNorm = 0, clipValue = 0;
   int64_t accumulate = 1;
 

@@ -39,6 +39,11 @@ ArrayRef<TrainingFlag> mpc::trainingFlags() {
            " (default: the network's scalar output, else softmax_cross_entropy of its one float output "
            "where that may be scores of classes)"},
       {loss, "step", &Request::steps, "NAME:loss=...:params=REGEX:optimizer=...: one optimizer of several"},
+      {loss, "carry", &Request::carries,
+       "OUTPUT:INPUT: the float input is no data but a state on the device, zero at the start of each epoch, "
+       "evaluation "
+       "and prediction, which becomes the output after each batch; OUTPUT:INPUT:RESET: and zero for the samples where "
+       "the data array RESET [samples] is true"},
       {loss, "outputs", &Request::outputs, "Outputs that predict returns", {.commas = true}},
       {loss,
        "metric",
@@ -210,6 +215,7 @@ FailureOr<TrainingOptions> mpc::resolveTraining(const Request &request, const Ru
   options.allow = request.allow, options.deny = request.deny, options.infer = request.infer;
   options.loss = wordOf(request, &Request::loss);
   options.steps = request.steps, options.outputs = request.outputs, options.metrics = request.metrics;
+  options.carries = request.carries;
   if (!hooks.expandLossWeights(options.loss) || !llvm::all_of(options.steps, hooks.expandLossWeights))
     return failure();
   options.optimizer = optimizerOf(request);

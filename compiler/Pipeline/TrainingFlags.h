@@ -20,7 +20,7 @@ struct TrainingRequest {
   std::vector<std::string> allow, deny, infer;
 
   std::optional<std::string> loss;
-  std::vector<std::string> steps, outputs, metrics;
+  std::vector<std::string> steps, outputs, metrics, carries;
 
   std::optional<std::string> lossScale;
   std::optional<double> initScale, growthFactor, backoffFactor, minScale, maxScale, headroom;

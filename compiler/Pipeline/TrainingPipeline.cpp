@@ -41,6 +41,11 @@ void mpc::buildTrainingPipeline(OpPassManager &manager, const TrainingOptions &o
   scaling.keepGradients = options.keepGradients;
   scaling.guardLoss = true;
 
+  if (!options.carries.empty()) {
+    CarryStatePassOptions carry;
+    carry.carries.assign(options.carries.begin(), options.carries.end());
+    manager.addPass(createCarryStatePass(carry));
+  }
   manager.addPass(createSimplifyPass());
   manager.addPass(createRecognizePass());
   manager.addPass(createAttachLossPass(loss));

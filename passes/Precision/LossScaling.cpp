@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
+#include "dialects/Train/IR/Carried.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/VariableTable.h"
 #include "passes/Precision/Magnitudes.h"
@@ -190,7 +191,7 @@ void StepScaler::unscaleAndClip(Value scale) {
 }
 
 /// Leaves running statistics as they were when the gradients overflow or the loss is not finite, because the
-/// activations behind both may be infinite.
+/// activations behind both may be infinite. Carried states stay only where they are not finite themselves.
 void StepScaler::guardBuffers() {
   // The new assignments go to the same block, so the loop walks over a list of those from before.
   SmallVector<train::AssignOp> assigns(step.getBody().front().getOps<train::AssignOp>());
@@ -199,7 +200,10 @@ void StepScaler::guardBuffers() {
     if (variable.getRole() != train::Role::buffer)
       continue;
     Value old = train::readVariable(b, assign.getLoc(), variable);
-    Value next = at(assign.getLoc()).select(unusable, old, assign.getValue());
+    // A carried state belongs to the forward pass: as in torch, it goes on from a batch whose gradients overflow. It
+    // stays only where it would not be finite itself, for it could never be finite again.
+    Value stays = train::carriedOutput(variable) ? hasNonFinite(at(assign.getLoc()), assign.getValue()) : unusable;
+    Value next = at(assign.getLoc()).select(stays, old, assign.getValue());
     train::assignVariable(b, assign.getLoc(), variable, next);
     assign.erase();
     ++numGuarded;

@@ -7,6 +7,7 @@
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Pattern.h"
+#include "dialects/Train/IR/Carried.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/VariableTable.h"
 #include "passes/Training/Assumptions.h"
@@ -72,6 +73,7 @@ private:
     require(readGroups());
     require(checkClipping());
     require(checkNames(specs));
+    require(checkStates(specs.size()));
     if (specs.empty())
       return failure();
 
@@ -147,6 +149,17 @@ private:
                                      "' that the compiler makes",
                                  "rename the initializer");
     }
+    return success();
+  }
+
+  /// Each step would compute the next state from that of the step before, on the same batch.
+  LogicalResult checkStates(size_t numSteps) {
+    for (train::VariableOp variable : getOperation().getOps<train::VariableOp>())
+      if (StringAttr output = train::carriedOutput(variable); output && numSteps > 1)
+        return emitErrorWithHint(forward.getLoc(),
+                                 "the state '" + train::userName(variable) + "' would become '" + output.getValue() +
+                                     "' once in each of " + Twine(numSteps) + " steps of one batch",
+                                 "train a network with a carried state (--carry) in one step");
     return success();
   }
 
@@ -313,11 +326,18 @@ private:
         returned.emplace_back("logits", logits);
     if (!outputs.empty()) {
       bool known = true;
-      for (const std::string &name : outputs)
-        if (llvm::none_of(returned, [&](const auto &output) { return output.first == name; }))
+      for (const std::string &name : outputs) {
+        bool found = llvm::any_of(returned, [&](const auto &output) { return output.first == name; });
+        // An output that a state becomes is returned where it is named.
+        if (Value carried = entry.output(name); !found && carried && name != lossName) {
+          returned.emplace_back(name, carried);
+          found = true;
+        }
+        if (!found)
           known = succeeded(emitErrorWithHint(
               entry.loc, "predict has no output '" + name + "'",
               "it can return " + llvm::join(llvm::map_range(returned, [](const auto &o) { return o.first; }), ", ")));
+      }
       if (!known)
         return failure();
       llvm::erase_if(returned, [&](const auto &output) { return !llvm::is_contained(outputs, output.first); });

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Training/Entries.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Train/IR/Carried.h"
 #include "dialects/Train/IR/Ranges.h"
 #include "passes/Training/PerSample.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringSet.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace mpc;
@@ -28,6 +33,15 @@ EntryBuilder::EntryBuilder(func::FuncOp forward) : loc(forward.getLoc()), builde
     networkOutputs.emplace_back(name ? name.str() : "output" + std::to_string(i), value);
   }
   terminator->erase();
+  llvm::StringSet<> carried; // outputs
+  for (auto variable : forward->getParentOfType<ModuleOp>().getOps<train::VariableOp>())
+    if (StringAttr output = train::carriedOutput(variable)) {
+      carriedStates.insert(FlatSymbolRefAttr::get(variable.getSymNameAttr()));
+      carried.insert(output.getValue());
+    }
+  auto firstCarried = std::stable_partition(networkOutputs.begin(), networkOutputs.end(),
+                                            [&](const auto &output) { return !carried.contains(output.first); });
+  numCarried = size_t(networkOutputs.end() - firstCarried);
   for (unsigned i = 0; i < forward.getNumArguments(); ++i) {
     NamedAttrList attributes(forward.getArgAttrDict(i));
     if (!attributes.get(train::kNameAttr))
@@ -125,13 +139,27 @@ PerSample EntryBuilder::perSample() {
 
 bool EntryBuilder::countsSamples(Value v) { return perSample().leads(v); }
 
+/// Returns whether a value is computed from a carried state, which other samples decided in earlier batches.
+bool EntryBuilder::dependsOnState(Value v) const {
+  if (carriedStates.empty())
+    return false;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  SetVector<Operation *> slice;
+  (void)getBackwardSlice(v, &slice, options);
+  return llvm::any_of(slice, [&](Operation *op) {
+    auto read = dyn_cast<train::ReadOp>(op);
+    return read && carries(read.getVariableAttr());
+  });
+}
+
 void EntryBuilder::markSamples() {
   PerSample samples = perSample();
   for (EntryResult &result : results) {
     NamedAttrList attributes(result.attributes);
     if (samples.leads(result.value))
       attributes.set(train::kBatchedAttr, builder.getUnitAttr());
-    else if (samples.fixed(result.value))
+    else if (samples.fixed(result.value) && !dependsOnState(result.value))
       attributes.set(train::kFixedAttr, builder.getUnitAttr());
     result.attributes = attributes.getDictionary(builder.getContext());
   }

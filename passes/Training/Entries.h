@@ -5,6 +5,7 @@
 #include "dialects/Train/IR/Train.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mpc::training {
 class PerSample;
@@ -30,12 +31,16 @@ public:
   explicit EntryBuilder(mlir::func::FuncOp forward);
 
   mlir::Block &block() { return region.front(); }
-  /// Returns the network's outputs: their names and values.
-  llvm::ArrayRef<std::pair<std::string, mlir::Value>> outputs() const { return networkOutputs; }
-  /// Returns the network's output of this name, or null.
+  /// Returns the network's outputs, their names and values, except those that carried states become.
+  llvm::ArrayRef<std::pair<std::string, mlir::Value>> outputs() const {
+    return llvm::ArrayRef(networkOutputs).drop_back(numCarried);
+  }
+  /// Returns the network's output of this name, or null; it may be one that a carried state becomes.
   mlir::Value output(llvm::StringRef name) const;
   /// Returns the data input of this name, or null.
   mlir::Value argument(llvm::StringRef name);
+  /// Returns whether a variable is a carried state.
+  bool carries(mlir::FlatSymbolRefAttr variable) const { return carriedStates.contains(variable); }
   /// Replaces a value everywhere, the network's outputs included.
   void replace(mlir::Value from, mlir::Value to);
   /// Adds a data input.
@@ -72,6 +77,7 @@ public:
 
 private:
   PerSample perSample();
+  bool dependsOnState(mlir::Value v) const;
   /// Marks each result whose leading dimension counts samples, and each result that does not depend on any sample.
   void markSamples();
   void prune();
@@ -79,7 +85,9 @@ private:
 
   mlir::Region region;
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
-  llvm::SmallVector<std::pair<std::string, mlir::Value>> networkOutputs;
+  llvm::SmallVector<std::pair<std::string, mlir::Value>> networkOutputs; // the last numCarried are carried
+  size_t numCarried = 0;
+  llvm::DenseSet<mlir::Attribute> carriedStates; // symbols
   llvm::SmallVector<EntryResult> results;
   llvm::SmallVector<mlir::Value> kept;
   llvm::SmallVector<std::string> choices;

@@ -29,6 +29,8 @@ EvalFormCounts training::toEvalForm(EntryBuilder &entry) {
   EvalFormCounts counts;
   DenseMap<Attribute, Type> assigned; // the type of each variable
   for (train::AssignOp assign : llvm::make_early_inc_range(entry.block().getOps<train::AssignOp>())) {
+    if (entry.carries(assign.getVariableAttr()))
+      continue; // evaluation carries its state on, too
     assigned[assign.getVariableAttr()] = assign.getValue().getType();
     // What the network computes from a buffer's new value, it computes here from the stored one, as torch's modules do
     // in eval mode.

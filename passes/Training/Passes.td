@@ -21,7 +21,7 @@ def AttachLossPass : Pass<"mpc-attach-loss", "::mlir::ModuleOp"> {
     func.func @predict(%x) -> (tensor<8x3xf32> {train.role = "output", train.name = "logits"})
     module attributes {train.metrics = [{kind = "accuracy", labels = "labels", logits = "logits", name = "accuracy"} ] }
     ```
-    In evaluation form, `batch_norm` reads its running statistics, `dropout` is gone, and nothing is assigned.
+    In evaluation form, `batch_norm` reads its running statistics, `dropout` is gone, and nothing is assigned but carried states (mpc-carry-state).
     The mean loss over a data set is the sum of sample losses divided by the sum of sample weights, exactly as
     for one large batch; a loss that does not split by samples is returned as one scalar of role "loss".
 
@@ -42,7 +42,7 @@ def AttachLossPass : Pass<"mpc-attach-loss", "::mlir::ModuleOp"> {
     Option<"clipNorm", "clip-norm", "double", "0.0", "clip the global norm of the gradients to this; 0: no">,
     Option<"clipValue", "clip-value", "double", "0.0", "clip every gradient element to +-this; 0: no">,
     Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches per update">,
-    ListOption<"outputs", "outputs", "std::string", "names of the outputs that predict returns; default all but the loss">,
+    ListOption<"outputs", "outputs", "std::string", "names of the outputs that predict returns; default all but the loss and those that states become">,
     ListOption<"metrics", "metric", "std::string", "KIND or KIND:OUTPUT:TARGET, KIND = accuracy, top5, f1:micro, ...; default inferred from the loss">,
   ];
   let statistics = [
@@ -50,6 +50,34 @@ def AttachLossPass : Pass<"mpc-attach-loss", "::mlir::ModuleOp"> {
     Statistic<"numNorms", "batch-norms", "batch normalisations that evaluate on running statistics">,
     Statistic<"numDropouts", "dropouts", "dropouts removed from evaluation">,
   ];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mpc::graph::GraphDialect", "::mpc::train::TrainDialect"];
+}
+
+def CarryStatePass : Pass<"mpc-carry-state", "::mlir::ModuleOp"> {
+  let summary = "turns inputs of @forward into states that outputs become after each step";
+  let description = [{
+    The state of a recurrent network goes on from batch to batch: the input is zero at first, and the named output of a step is its value in the next one. No gradient
+    passes from one batch to another, which is truncated back-propagation through time.
+
+    ```mlir
+    func.func @forward(%x: tensor<4x6xi64>, %h0: tensor<1x4x8xf32> {train.name = "h0"}) -> (tensor<4x6x9xf32>, tensor<1x4x8xf32> {train.name = "hn"})
+    ```
+    becomes with `carry=hn:h0`
+    ```mlir
+    train.variable @h0 buffer : tensor<1x4x8xf32> = #train.fill<0.0> {train.carried = "hn"}
+    func.func @forward(%x: tensor<4x6xi64>) -> (tensor<4x6x9xf32>, tensor<1x4x8xf32> {train.name = "hn"}) {
+      %h0 = train.read @h0
+      ...
+      train.assign @h0, %hn
+    ```
+    With `carry=hn:h0:reset` a data input `reset` of truth values, one for each sample, says which samples' states are zero before the step.
+
+    All entries that mpc-attach-loss makes read the state and assign it. When an epoch, an evaluation or a prediction starts, the runtime makes it zero.
+  }];
+  let options = [
+    ListOption<"carries", "carry", "std::string", "OUTPUT:INPUT or OUTPUT:INPUT:RESET; see above">,
+  ];
+  let statistics = [Statistic<"numStates", "states", "inputs that became states">];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mpc::graph::GraphDialect", "::mpc::train::TrainDialect"];
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Pipeline/Check.h"
 #include "dialects/Graph/IR/Storage.h"
-#include "dialects/Train/IR/Train.h"
+#include "dialects/Train/IR/Carried.h"
 #include "runtime/runner/Help.h"
 #include "tools/mpc/Common.h"
 #include "tools/mpc/ExplainReport.h"
@@ -63,7 +63,7 @@ int explain(ExplainFlags &flags) {
     report["casts"].push_back(std::move(cast));
   json state = json::object();
   for (auto variable : module->getOps<train::VariableOp>()) {
-    auto &bytes = state[train::stringifyRole(variable.getRole()).str()];
+    auto &bytes = state[train::roleName(variable).str()];
     bytes = (bytes.is_number() ? bytes.get<int64_t>() : 0) + graph::bytesOf(variable.getType());
   }
   report["state_bytes"] = state;
