@@ -336,6 +336,51 @@ def resets():
         near("prediction", np.load(f"{folder}/p.npz")["y"], np.concatenate(rows), 1e-5)
 
 
+def exchanges():
+    """Two states that exchange their values in each step, and one that becomes itself: all are read before any is written."""
+    with harness.folder() as folder:
+        x, target = save_numbers(folder, 6)
+        g = Graph(seed=1)
+        for name in "xab":
+            g.input(name, [BATCH, WIDTH])
+        g.constant("half", np.float32(0.5))
+        g.node("Add", [g.node("Mul", ["a", "half"], "kept"), "x"], "next")
+        g.node("Identity", ["b"], "old")
+        g.node("Identity", ["a"], "same")
+        g.node("MatMul", [g.node("Add", ["next", "b"], "sum"), g.parameter("w", (WIDTH, 1), fan_in=WIDTH)], "y")
+        for name in ("y", "next", "old", "same"):
+            g.output(name)
+        w = values(g)["w"]
+        for pairs, step in ((("old:a", "next:b"), lambda a, b, mean: (b, mean)), (("next:a", "same:b"), lambda a, b, mean: (mean, a)), (("same:a", "next:b"), lambda a, b, mean: (a, mean))):
+            a = b = np.zeros((BATCH, WIDTH))
+            want = []
+            for k in range(6):
+                mean = a / 2 + x[k]
+                want.append(np.mean(((mean + b) @ w - target[k]) ** 2))
+                a, b = step(a, b, mean)
+            compile_model(folder, "--loss=mse:y:t", "--precision=fp32", *(f"--carry={pair}" for pair in pairs), graph=g, rate=1e-12)
+            near(f"losses with {pairs}", train(folder, "--epochs", "1"), want, 1e-5)
+
+
+def binds_batch():
+    """--batch binds a named dimension of the state as well; the data come before the states, for the first input gives the batch."""
+    with harness.folder() as folder:
+        graph = running_mean()
+        graph.inputs, graph.outputs = [], []
+        for name in ("x", "s"):
+            graph.input(name, ["N", WIDTH])
+        graph.output("y", ["N", 1]).output("next", ["N", WIDTH])
+        x, target = save_numbers(folder, 6)
+        compile_model(folder, "--loss=mse:y:t", "--carry=next:s", "--precision=fp32", f"--batch={BATCH}", graph=graph, rate=0.05)
+        near("losses", train(folder, "--epochs", "1"), mean_losses(x, target)[0], 1e-5)
+        graph = language_model()
+        graph.inputs.reverse()
+        graph.save(f"{folder}/lm.onnx")
+        status, _, error = harness.run([OPTIONS.bin + "/mpc", "compile", "lm.onnx", "-q", "-o", "lm", *TOKENS], cwd=folder)
+        if status != 1 or "no data input is left whose leading dimension is the batch" not in error or "hint: " not in error:
+            raise harness.Failure(f"status {status}: {error}")
+
+
 def keeps_order():
     """The samples are not shuffled, and a line says so unless the user asked for it."""
     with harness.folder() as folder:
@@ -404,7 +449,7 @@ def main():
              for precision, target, bound in (("fp32", "host", 1e-5), ("fp16", "host", 1e-2), ("fp32", "sm_80", 1e-5), ("fp16", "sm_90a", 1e-2))]
     cases += [("accumulated batches", accumulates), ("evaluation and prediction", evaluates), ("names, check and explain", names_the_state), ("killed and resumed", survives_kill),
               ("gradients that overflow", overflows), ("a state that is not finite", not_finite), ("samples that begin anew", resets), ("the order of the samples", keeps_order),
-              ("a C library", library), ("what cannot be carried", refused)]
+              ("states that exchange values", exchanges), ("--batch", binds_batch), ("a C library", library), ("what cannot be carried", refused)]
     harness.main(cases, OPTIONS.only)
 
 
