@@ -70,6 +70,7 @@ const std::vector<Options> samples = {
     {{"infer", "exp"}, {"precision", "fp32"}},
     {{"loss", "softmax_cross_entropy:logits:labels,label_smoothing=0.1"}},
     {{"step", "a:loss=mse:y:t:optimizer=adam,lr=0.1"}, {"step", "b:params=w.*,c"}},
+    {{"carry", "hn:h0"}},
     {{"outputs", "y,z"}},
     {{"metric", "accuracy:logits:labels"}},
     {{"metric", "accuracy,f1:micro:logits:labels"}},
