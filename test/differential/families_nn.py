@@ -39,6 +39,32 @@ def matmul(b):
     b.add("MatMul", [x, scaled(b, other, b.type(x))])
 
 
+def einsum(b):
+    """One operand whose labels may repeat and are kept or summed, or two of which each label that only one has is kept."""
+    b.since(12)
+    x = b.pick(rank=(1, 4))
+    letters, extents = list(b.rng.permutation(list("abcdefghijXYZ"))), {}
+    term = []
+    for extent in b.shape(x):
+        same = [label for label in term if extents[label] == extent]
+        term.append(b.choose(same) if same and b.chance(0.15) else letters.pop())
+        extents[term[-1]] = extent
+    own = sorted(set(term))
+    if b.chance(0.3):
+        result = [label for label in b.rng.permutation(own) if b.chance(0.7)]
+        return b.add("Einsum", [x], {"equation": "".join(term) + "->" + "".join(result)})
+    shared = [label for label in own if b.chance(0.6)]
+    new = [letters.pop() for _ in range(b.number(0, 2))]
+    extents.update({label: b.extent() for label in new})
+    other = list(b.rng.permutation(shared + new))
+    weight = scaled(b, tuple(1 if b.chance(0.1) else extents[label] for label in other), b.type(x))
+    result = list(b.rng.permutation([label for label in own if label not in shared or b.chance(0.4)] + new))
+    terms, operands = ["".join(term), "".join(other)], [x, weight]
+    if b.chance(0.5):
+        terms.reverse(), operands.reverse()
+    b.add("Einsum", operands, {"equation": ",".join(terms) + "->" + "".join(result)})
+
+
 def gemm(b):
     x = b.pick(rank=2)
     a = {name: 1 for name in ("transA", "transB") if b.chance(0.4)}

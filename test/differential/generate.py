@@ -10,7 +10,7 @@ from graph import Node
 
 FAMILIES = [(plain.unary, 10), (plain.activation, 5), (plain.binary, 10), (plain.logic, 3), (plain.casts, 3), (plain.reduce, 5), (plain.pickers, 4), (plain.reshape, 5),
             (plain.transpose, 5), (plain.concat, 4), (plain.split, 2), (plain.slices, 3), (plain.expand, 3), (plain.pad, 2), (plain.blocks, 1), (plain.trilu, 1),
-            (plain.gather, 4), (plain.shape_sums, 2), (plain.extremes_of_floats, 1), (plain.data_gather, 2), (nn.matmul, 6), (nn.gemm, 3), (nn.conv, 6), (nn.conv_transpose, 2), (nn.pool, 4), (nn.norm, 5), (nn.composed_norm, 3), (nn.resize, 1),
+            (plain.gather, 4), (plain.shape_sums, 2), (plain.extremes_of_floats, 1), (plain.data_gather, 2), (nn.matmul, 6), (nn.einsum, 2), (nn.gemm, 3), (nn.conv, 6), (nn.conv_transpose, 2), (nn.pool, 4), (nn.norm, 5), (nn.composed_norm, 3), (nn.resize, 1),
             (nn.dropout, 1), (nn.loss_op, 1), (nn.chain, 4), (nn.attention, 1), (scan, 1)]
 FUNCTIONS = [f for f, _ in FAMILIES]
 WEIGHTS = np.array([w for _, w in FAMILIES], float) / sum(w for _, w in FAMILIES)

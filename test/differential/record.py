@@ -5,6 +5,7 @@ other results may be from them. Prints the number of graphs.
 
     record.py [--seeds 6000] [graph.json ...]      graphs that must be among them: shrunk ones of faults that were found
     record.py --scans 5000 5001                    adds the graphs of these seeds, which have a Scan each, to those that are recorded already
+    record.py --more 5000 5001                     adds the graphs of these seeds
 """
 import argparse
 import json
@@ -54,10 +55,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--seeds", type=int, default=6000)
     parser.add_argument("--scans", type=int, nargs="+", default=[])
+    parser.add_argument("--more", type=int, nargs="+", default=[])
     parser.add_argument("graphs", nargs="*")
     arguments = parser.parse_args()
     if arguments.scans:
         return add([(f"scan-{seed}", generate(seed, scans=True)) for seed in arguments.scans])
+    if arguments.more:
+        return add([(f"seed-{seed}", generate(seed)) for seed in arguments.more])
     cases, seen = [], set()
     for path in arguments.graphs:
         with open(path) as file:

@@ -102,6 +102,7 @@ def _(a, x, o):
 op("GlobalAveragePool")(lambda a, x, o: x[0].mean(list(range(2, x[0].dim())), keepdim=True))
 op("GlobalMaxPool")(lambda a, x, o: x[0].amax(list(range(2, x[0].dim())), keepdim=True))
 op("MatMul")(lambda a, x, o: torch.matmul(x[0], x[1]))
+op("Einsum")(lambda a, x, o: torch.einsum(a["equation"], *x))
 
 
 @op("Gemm")

@@ -306,27 +306,27 @@ TEST(BadInput, Tensors) {
 TEST(BadInput, EverythingAtOnce) {
   ModelBuilder m;
   m.input("x", {int64_t(2), int64_t(3)}).output("y");
-  m.node("Einsum", {"x"}, {"a"});
+  m.node("Compress", {"x"}, {"a"});
   m.node("Relu", {"a"}, {"b"}); // reports nothing, since only its operand is bad
   m.node("Det", {"x"}, {"c"});
   m.node("Add", {"b", "c"}, {"y"});
   mlir::MLIRContext context;
   ImportReport report = checkOnnxBytes(context, m.bytes(), "m", "", {});
   ASSERT_EQ(report.problems.size(), 2u);
-  EXPECT_EQ(report.problems[0].op, "Einsum");
+  EXPECT_EQ(report.problems[0].op, "Compress");
   EXPECT_EQ(report.problems[1].op, "Det");
   EXPECT_EQ(report.problems[1].node, "c");
   EXPECT_EQ(report.problems[1].opset, 17);
 }
 
-/// Makes x [2,3] -> Einsum e -> Resize (with three mistakes) -> Gemm -> logits. `stated` says whether the model states
+/// Makes x [2,3] -> Compress e -> Resize (with three mistakes) -> Gemm -> logits. `stated` says whether the model states
 /// the types of values.
 static ModelBuilder severalProblems(bool stated) {
   ModelBuilder m;
   m.input("x", {int64_t(2), int64_t(1), int64_t(4), int64_t(4)})
       .weight("w", {3, 64})
       .floats("scales", {4}, {1, 1, 2, 2});
-  m.node("Einsum", {"x"}, {"e"});
+  m.node("Compress", {"x"}, {"e"});
   m.node("Resize", {"e", "", "scales"}, {"r"},
          {{"mode", std::string("cubic")},
           {"coordinate_transformation_mode", std::string("tf_crop_and_resize")},

@@ -80,6 +80,7 @@ OpFamily randomOps();
 OpFamily sequenceOps();
 OpFamily recurrentOps();
 OpFamily attentionOps();
+OpFamily contractionOps();
 llvm::ArrayRef<OpFamily> opFamilies();
 
 /// The row of an op at an opset, or null.
