@@ -123,24 +123,60 @@ static void arg(Node &n) {
             }).getY());
 }
 
-/// CumSum or CumProd along a constant axis: each element is the sum or product of a masked row.
+/// The sums or products of x [outer, length, inner] up to each element of the middle dimension, each of a masked row.
 template <typename OpT, int neutral>
-static void cumulative(Node &n) {
-  bool exclusive = n.intAttribute("exclusive", 0) != 0, reverse = n.intAttribute("reverse", 0) != 0;
-  int64_t rank = n.rank(0);
-  int64_t axis = n.axis(n.constantInt(1, "axis"), rank), length = n.shape(0)[axis];
-  if (length > 4096)
-    n.limit("more than 4096 elements along the axis are not supported");
-  // x[..., j, ...] is read as [..., 1, j, ...] and summed over j where j <= i.
-  Shape shape(n.shape(0)), wide(shape);
-  wide.insert(wide.begin() + axis, length);
-  shape.insert(shape.begin() + axis, 1);
-  Value x = n.reshape(n.in(0), shape);
-  auto index = n.tensorType(wide, n.b.getI64Type());
+static Value maskedRows(Node &n, Value x, bool exclusive, bool reverse) {
+  ArrayRef<int64_t> shape = shapeOf(x);
+  // x[o, j, k] is read as [o, 1, j, k] and reduced over j where j <= i.
+  auto index = n.tensorType({1, shape[1], shape[1], 1}, n.b.getI64Type());
   Predicate predicate =
       exclusive ? (reverse ? Predicate::gt : Predicate::lt) : (reverse ? Predicate::ge : Predicate::le);
-  Value keep = n.compare(predicate, n.iota(index, axis + 1), n.iota(index, axis));
-  n.out(0, n.reduce<OpT>(n.select(keep, x, n.number(neutral, x)), {axis + 1}, false));
+  Value keep = n.compare(predicate, n.iota(index, 2), n.iota(index, 1));
+  Value rows = n.reshape(x, {shape[0], 1, shape[1], shape[2]});
+  return n.reduce<OpT>(n.select(keep, rows, n.number(neutral, x)), {2}, false);
+}
+
+/// The running sums of x [outer, length, inner] along the middle dimension. Long rows are divided into blocks, whose
+/// sums have running sums of their own: the work is that of kBlock additions for each element, whatever the length.
+static Value runningSums(Node &n, Value x, bool exclusive, bool reverse) {
+  constexpr int64_t kBlock = 64;
+  const int64_t outer = shapeOf(x)[0], length = shapeOf(x)[1], inner = shapeOf(x)[2];
+  if (length <= 2 * kBlock)
+    return maskedRows<ReduceSumOp, 0>(n, x, exclusive, reverse);
+  const int64_t blocks = (length + kBlock - 1) / kBlock, missing = blocks * kBlock - length;
+  if (missing)
+    x = n.make<PadOp>(x, [&](auto &p) {
+           p.value = n.b.getF64FloatAttr(0);
+           p.low = n.b.getDenseI64ArrayAttr({0, 0, 0});
+           p.high = n.b.getDenseI64ArrayAttr({0, missing, 0});
+           p.interior = n.b.getDenseI64ArrayAttr({0, 0, 0});
+         }).getY();
+  Value rows = n.reshape(x, {outer * blocks, kBlock, inner});
+  Value before = runningSums(n, n.reshape(n.sum(rows, {1}), {outer, blocks, inner}), true, reverse);
+  Value sums = n.add(runningSums(n, rows, exclusive, reverse), n.reshape(before, {outer * blocks, 1, inner}));
+  return n.slice(n.reshape(sums, {outer, blocks * kBlock, inner}), {0, 0, 0}, {outer, length, inner}, {1, 1, 1});
+}
+
+/// CumSum or CumProd along a constant axis. Sums of 16-bit floats are fp32 until the end.
+template <typename OpT>
+static void cumulative(Node &n) {
+  constexpr bool isSum = std::is_same_v<OpT, ReduceSumOp>;
+  bool exclusive = n.intAttribute("exclusive", 0) != 0, reverse = n.intAttribute("reverse", 0) != 0;
+  int64_t axis = n.axis(n.constantInt(1, "axis"), n.rank(0)), length = n.shape(0)[axis];
+  if (!isSum && length > 4096)
+    n.limit("more than 4096 elements along the axis are not supported");
+  const int64_t outer = llvm::product_of(n.shape(0).take_front(axis)),
+                inner = llvm::product_of(n.shape(0).drop_front(axis + 1));
+  Type element = n.element(0);
+  Value x = n.reshape(n.in(0), {outer, length, inner});
+  if (isSum && (element.isF16() || element.isBF16()))
+    x = n.cast(x, n.b.getF32Type());
+  Value y;
+  if constexpr (isSum)
+    y = runningSums(n, x, exclusive, reverse);
+  else
+    y = maskedRows<ReduceProdOp, 1>(n, x, exclusive, reverse);
+  n.out(0, n.reshape(n.cast(y, element), n.shape(0)));
 }
 
 OpFamily onnx_import::reduceOps() {
@@ -157,9 +193,8 @@ OpFamily onnx_import::reduceOps() {
       {"ReduceLogSumExp", 1, kMaxOpset, {1, 18, 2}, 1, "", "constant axes", logSumExp},
       {"ArgMax", 1, kMaxOpset, 1, 1, "", "", arg<false>},
       {"ArgMin", 1, kMaxOpset, 1, 1, "", "", arg<true>},
-      {"CumSum", 11, kMaxOpset, 2, 1, "", "constant axis, at most 4096 elements along it", cumulative<ReduceSumOp, 0>},
-      {"CumProd", 26, kMaxOpset, 2, 1, "", "constant axis, at most 4096 elements along it",
-       cumulative<ReduceProdOp, 1>},
+      {"CumSum", 11, kMaxOpset, 2, 1, "", "constant axis", cumulative<ReduceSumOp>},
+      {"CumProd", 26, kMaxOpset, 2, 1, "", "constant axis, at most 4096 elements along it", cumulative<ReduceProdOp>},
   };
   return {"Reduce", rows};
 }
