@@ -184,6 +184,8 @@ Type BlockCaster::computeType(Operation *op, const Decision &decision) {
   case PrecisionClass::Follow:
     return widest(op);
   case PrecisionClass::Neutral:
+    // Integers are made from the bits of this type.
+    return isa<BitcastOp>(op) && elementOf(op->getResult(0)).getIntOrFloatBitWidth() == 32 ? f32 : Type();
   case PrecisionClass::Body:
     return {};
   }
@@ -199,7 +201,7 @@ std::string BlockCaster::reason(Operation *op, const Decision &decision, Type ty
   if (decision.precision == PrecisionClass::Low)
     return name + " computes in " + typeName(type);
   bool fp32 = decision.precision == PrecisionClass::Fp32 || decision.precision == PrecisionClass::Fp32Range;
-  if (fp32 && type == f32)
+  if (type == f32 && (fp32 || isa<BitcastOp>(op)))
     return name + " needs f32";
   if (type == f32)
     return name + " takes the widest of its operands' types, f32";

@@ -50,7 +50,7 @@ static File importFile(const std::string &path) {
   return file;
 }
 
-/// Checks that all models import except for recurrent ops and TopK, which are not supported.
+/// Checks that all models import except for these, whose recurrent ops are not supported.
 static void check(const std::string &folder, std::initializer_list<const char *> unsupported) {
   auto files = models(folder);
   if (files.empty())
@@ -67,8 +67,7 @@ static void check(const std::string &folder, std::initializer_list<const char *>
 }
 
 TEST(SharedModels, GradientReferences) {
-  check("gradref", {"ref_deepspeech2_ctc_primitives", "ref_gru_lm_ce", "ref_lstm_lm_ce", "ref_seq2seq_attn_ce",
-                    "ref_ssd_tiny_multibox"});
+  check("gradref", {"ref_deepspeech2_ctc_primitives", "ref_gru_lm_ce", "ref_lstm_lm_ce", "ref_seq2seq_attn_ce"});
 }
 TEST(SharedModels, FullSize) { check("models/full-size", {}); }
 TEST(SharedModels, Trained) { check("models/trained", {}); }

@@ -27,8 +27,6 @@ llvm::StringRef onnx_import::insteadOf(llvm::StringRef op) {
       {"Loop", "repeat a fixed number of times: with a loop of Python, which the exporter writes out, or as a Scan"},
       {"SequenceMap", "apply the function to each tensor in a loop of Python, which the exporter writes out"},
       // Sums, products and choices.
-      {"TopK", "for the largest element take max and argmax; leave other choices and sorting to the code behind the "
-               "network"},
       {"Unique", kDataShape},
       {"Compress", kDataShape},
       {"GlobalLpPool", "take the norm over the spatial dimensions (ReduceL1, ReduceL2)"},

@@ -8,10 +8,10 @@ using namespace mpc;
 using namespace mpc::onnx_import;
 
 llvm::ArrayRef<OpFamily> onnx_import::opFamilies() {
-  static const llvm::SmallVector<OpFamily> families = {mathOps(),     logicOps(),     controlOps(),     reduceOps(),
-                                                       nnOps(),       normOps(),      lossOps(),        tensorOps(),
-                                                       indexOps(),    constantOps(),  resizeOps(),      randomOps(),
-                                                       sequenceOps(), attentionOps(), contractionOps(), recurrentOps()};
+  static const llvm::SmallVector<OpFamily> families = {
+      mathOps(),     logicOps(),     controlOps(),     reduceOps(),   nnOps(),       normOps(),
+      lossOps(),     tensorOps(),    indexOps(),       constantOps(), resizeOps(),   randomOps(),
+      sequenceOps(), attentionOps(), contractionOps(), orderOps(),    recurrentOps()};
   return families;
 }
 

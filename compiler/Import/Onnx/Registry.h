@@ -81,6 +81,7 @@ OpFamily sequenceOps();
 OpFamily recurrentOps();
 OpFamily attentionOps();
 OpFamily contractionOps();
+OpFamily orderOps();
 llvm::ArrayRef<OpFamily> opFamilies();
 
 /// The row of an op at an opset, or null.

@@ -108,3 +108,18 @@ func.func @nothing(%x: tensor<4xf32>, %i: tensor<4xi64>, %d: tensor<4x4xf64>) ->
   %c = graph.matmul %d, %d : (tensor<4x4xf64>, tensor<4x4xf64>) -> tensor<4x4xf64>
   return %a, %b, %c : tensor<4xf32>, tensor<4xi64>, tensor<4x4xf64>
 }
+
+// -----
+
+// The bits of a float are those of its type, so a result in f16 is widened again.
+train.variable @w parameter : tensor<4x4xf32> = dense<1.0> : tensor<4x4xf32>
+// CHECK-LABEL: func.func @bits
+func.func @bits(%x: tensor<2x4xf32>) -> tensor<2x4xi32> {
+  %w = train.read @w : tensor<4x4xf32>
+  %y = graph.matmul %x, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  // CHECK: %[[Y:.*]] = graph.matmul {{.*}} -> tensor<2x4xf16>
+  // CHECK-NEXT: %[[WIDE:.*]] = graph.cast %[[Y]] {mpc.reason = "bitcast needs f32"} : tensor<2x4xf16> to tensor<2x4xf32>
+  // CHECK-NEXT: graph.bitcast %[[WIDE]]
+  %bits = graph.bitcast %y : tensor<2x4xf32> to tensor<2x4xi32>
+  return %bits : tensor<2x4xi32>
+}
