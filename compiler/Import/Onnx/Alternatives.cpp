@@ -24,9 +24,8 @@ static constexpr char kOptional[] = "export a module whose values are tensors, w
 
 llvm::StringRef onnx_import::insteadOf(llvm::StringRef op) {
   static const llvm::StringMap<llvm::StringRef> table = {
-      {"Loop", "repeat a fixed number of times: with a loop of Python, which the exporter writes out, or as a Scan"},
       {"SequenceMap", "apply the function to each tensor in a loop of Python, which the exporter writes out"},
-      // Sums, products and choices.
+      // Choices, and sums over windows.
       {"Unique", kDataShape},
       {"Compress", kDataShape},
       {"GlobalLpPool", "take the norm over the spatial dimensions (ReduceL1, ReduceL2)"},

@@ -280,10 +280,34 @@ static bool comesFromData(Value indices) {
   return false;
 }
 
+/// How many iterations there are, where the indices are the numbers of a loop's iterations.
+static std::optional<int64_t> iterationsOf(Value indices) {
+  while (Operation *op = indices.getDefiningOp()) {
+    if (!isa<CastOp>(op) && !rearranges(op))
+      return std::nullopt;
+    indices = op->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(indices);
+  auto scan = dyn_cast<ScanOp>(argument.getOwner()->getParentOp());
+  if (!scan || !scan.isStacked(argument.getArgNumber()))
+    return std::nullopt;
+  auto iota = scan.getOperand(argument.getArgNumber()).getDefiningOp<IotaOp>();
+  return iota && typeOf(iota).getRank() == 1 ? std::optional<int64_t>(scan.getTrips()) : std::nullopt;
+}
+
 static const char *const kUnchecked = "indices that are computed from data cannot be checked beforehand; one "
                                       "that is out of range takes another element";
 
 void Import::markIndices(Value indices, int64_t extent, Location node) {
+  if (std::optional<int64_t> iterations = iterationsOf(indices)) {
+    if (*iterations <= extent)
+      return;
+    ImportError error;
+    error.problem.why = "the loop around it has " + std::to_string(*iterations) +
+                        " iterations, whose numbers it takes as indices of " + std::to_string(extent) + " elements";
+    error.problem.hint = "repeat as often as there are elements";
+    throw error;
+  }
   auto bound = [&](NamedAttrList &attributes) { train::boundIndices(attributes, context, extent); };
   if (!boundData(indices, {}, bound) && comesFromData(indices))
     note(kUnchecked, node);
