@@ -6,9 +6,8 @@
 // that it alone has. What is left are products of two operands, in the order that makes the smallest tensors.
 //
 //===----------------------------------------------------------------------===//
-#include "compiler/Import/Onnx/Node.h"
+#include "compiler/Import/Onnx/Ops/Equation.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include <map>
 
 using namespace mlir;
@@ -18,15 +17,6 @@ using namespace mpc::onnx_import;
 
 namespace {
 
-/// A dimension is named by a letter, or by -d if it is the d-th from the end of those that an ellipsis stands for.
-using Labels = SmallVector<int>;
-constexpr int kEllipsis = 0;
-
-struct Equation {
-  SmallVector<Labels> terms;
-  std::optional<Labels> result;
-};
-
 /// An operand, or a product of some, and the labels of its dimensions.
 struct Term {
   Value value;
@@ -35,19 +25,10 @@ struct Term {
 
 class Einsum {
 public:
-  explicit Einsum(Node &n) : n(n), text(n.stringAttribute("equation")) {}
+  explicit Einsum(Node &n) : n(n), equation(n), result(equation.result) {}
   void build();
 
 private:
-  [[noreturn]] void malformed(const Twine &why) {
-    n.fail("the equation '" + printable(text) + "' " + why,
-           "write a term of letters for each input, as in 'bij,bjk->bik'; '...' stands for further dimensions",
-           "equation");
-  }
-  Labels parseTerm(StringRef);
-  Equation parse();
-  /// Puts labels of dimensions in the place of each ellipsis and adds the result if the equation has none.
-  void resolve(Equation &);
   void findExtents();
   Term diagonal(Term);
   Term withoutOnes(const Term &);
@@ -73,91 +54,13 @@ private:
   llvm::SmallSetVector<int, 8> keptBeside(size_t i, size_t j) const;
 
   Node &n;
-  const std::string text;
+  const Equation equation;
+  const Labels &result;
   SmallVector<Term> terms;
-  Labels result;
   std::map<int, int64_t> extents;
 };
 
 } // namespace
-
-//===-- The equation ---------------------------------------------------------------------===//
-
-Labels Einsum::parseTerm(StringRef term) {
-  Labels labels;
-  while (!term.empty()) {
-    if (term.consume_front("...")) {
-      if (llvm::is_contained(labels, kEllipsis))
-        malformed("has two ellipses in one term");
-      labels.push_back(kEllipsis);
-    } else if (llvm::isAlpha(term.front())) {
-      labels.push_back(term.front());
-      term = term.drop_front();
-    } else {
-      malformed("has '" + printable(term.take_front().str()) + "' in a term");
-    }
-  }
-  return labels;
-}
-
-Equation Einsum::parse() {
-  std::string squeezed;
-  llvm::copy_if(text, std::back_inserter(squeezed), [](char c) { return !llvm::isSpace(c); });
-  Equation equation;
-  auto [left, right] = StringRef(squeezed).split("->");
-  SmallVector<StringRef> parts;
-  left.split(parts, ',');
-  for (StringRef part : parts)
-    equation.terms.push_back(parseTerm(part));
-  if (StringRef(squeezed).contains("->"))
-    equation.result = parseTerm(right);
-  if (equation.terms.size() != n.numInputs())
-    malformed("has " + Twine(equation.terms.size()) + " terms for " + Twine(n.numInputs()) + " inputs");
-  return equation;
-}
-
-void Einsum::resolve(Equation &equation) {
-  int64_t widest = 0; // the most dimensions that an ellipsis stands for
-  std::map<int, int> uses;
-  auto expand = [](Labels &labels, int64_t dims) {
-    auto *at = llvm::find(labels, kEllipsis);
-    if (at == labels.end())
-      return;
-    Labels all(labels.begin(), at);
-    for (int64_t d = dims; d > 0; --d)
-      all.push_back(int(-d));
-    all.append(at + 1, labels.end());
-    labels = all;
-  };
-  for (auto [i, labels] : llvm::enumerate(equation.terms)) {
-    const bool open = llvm::is_contained(labels, kEllipsis);
-    const int64_t named = int64_t(labels.size()) - open, rank = n.rank(i);
-    if (open ? named > rank : named != rank)
-      malformed("names " + Twine(named) + " dimensions of input " + Twine(i) + ", which has " + Twine(rank));
-    if (open)
-      widest = std::max(widest, rank - named);
-    expand(labels, rank - named);
-    for (int label : labels)
-      ++uses[label];
-  }
-  if (!equation.result) {
-    equation.result = Labels{kEllipsis};
-    for (auto [label, count] : uses)
-      if (label > 0 && count == 1)
-        equation.result->push_back(label); // in alphabetical order, as the map has them
-  } else if (widest > 0 && !llvm::is_contained(*equation.result, kEllipsis)) {
-    // numpy and ONNX Runtime refuse it, and torch takes the sum.
-    malformed("has an ellipsis before '->' and none behind it, so it does not say what becomes of these dimensions");
-  }
-  expand(*equation.result, widest);
-  for (auto [i, label] : llvm::enumerate(*equation.result)) {
-    if (label > 0 && !uses.count(label))
-      malformed("has '" + Twine(char(label)) + "' behind '->' and in no input");
-    if (llvm::is_contained(ArrayRef(*equation.result).take_front(i), label))
-      malformed("has '" + Twine(char(label)) + "' twice behind '->'");
-  }
-  result = *equation.result;
-}
 
 void Einsum::findExtents() {
   for (const Term &term : terms)
@@ -169,7 +72,8 @@ void Einsum::findExtents() {
         std::string name = "the ellipsis";
         if (label > 0)
           name = {'\'', char(label), '\''};
-        malformed("gives " + name + " dimensions of " + Twine(known) + " and of " + Twine(extent) + " elements");
+        equation.malformed("gives " + name + " dimensions of " + Twine(known) + " and of " + Twine(extent) +
+                           " elements");
       }
       known = extent;
     }
@@ -185,8 +89,8 @@ Term Einsum::diagonal(Term term) {
     // The two dimensions become the last ones: n x n elements, of which those n + 1 apart are the diagonal.
     const int64_t extent = shapeOf(term.value)[p];
     if (shapeOf(term.value)[q] != extent)
-      malformed("repeats '" + Twine(char(term.labels[q])) + "' within a term for dimensions of " + Twine(extent) +
-                " and of " + Twine(shapeOf(term.value)[q]) + " elements");
+      equation.malformed("repeats '" + Twine(char(term.labels[q])) + "' within a term for dimensions of " +
+                         Twine(extent) + " and of " + Twine(shapeOf(term.value)[q]) + " elements");
     Shape order, shape;
     Labels labels;
     for (size_t d = 0; d < term.labels.size(); ++d)
@@ -398,8 +302,6 @@ Term Einsum::product(const Term &a, const Term &b, const llvm::SmallSetVector<in
 }
 
 void Einsum::build() {
-  Equation equation = parse();
-  resolve(equation);
   for (auto [i, labels] : llvm::enumerate(equation.terms)) {
     if (n.element(i) != n.element(0))
       n.fail("inputs 0 and " + Twine(i) + " differ in their element types", "cast one of them (Cast)");
