@@ -319,8 +319,8 @@ TEST(BadInput, EverythingAtOnce) {
   EXPECT_EQ(report.problems[1].opset, 17);
 }
 
-/// Makes x [2,3] -> Compress e -> Resize (with three mistakes) -> Gemm -> logits. `stated` says whether the model states
-/// the types of values.
+/// Makes x [2,3] -> Compress e -> Resize (with three mistakes) -> Gemm -> logits. `stated` says whether the model
+/// states the types of values.
 static ModelBuilder severalProblems(bool stated) {
   ModelBuilder m;
   m.input("x", {int64_t(2), int64_t(1), int64_t(4), int64_t(4)})
