@@ -87,8 +87,9 @@ private:
   Type computeType(Operation *op, const Decision &decision);
   Type widest(Operation *op);
   bool widens(Operation *op, unsigned i);
-  /// Returns whether a value is a parameter, possibly reshaped.
-  bool isParameter(Value v) const;
+  /// Returns whether a value is a parameter, possibly reshaped, or made of parts and sums of parameters, as the biases
+  /// of recurrent networks are.
+  bool isParameter(Value v, int depth = 0) const;
   std::string reason(Operation *op, const Decision &decision, Type type);
   void castOp(Operation *op);
   void castScan(ScanOp scan);
@@ -107,11 +108,14 @@ private:
   llvm::DenseSet<Operation *> reachesLow;
 };
 
-bool BlockCaster::isParameter(Value v) const {
+bool BlockCaster::isParameter(Value v, int depth) const {
+  constexpr int deepest = 8; // exporters write the parts of gates in four ops
   v = stripMoves(v);
   if (auto argument = dyn_cast<BlockArgument>(v))
     if (auto scan = dyn_cast<ScanOp>(argument.getOwner()->getParentOp()))
       return scan.isInvariant(argument.getArgNumber()) && isParameter(scan.getOperand(argument.getArgNumber()));
+  if (Operation *op = v.getDefiningOp(); isa_and_nonnull<SliceOp, ConcatOp, AddOp>(op))
+    return depth < deepest && llvm::all_of(op->getOperands(), [&](Value part) { return isParameter(part, depth + 1); });
   auto read = v.getDefiningOp<train::ReadOp>();
   train::VariableOp variable = read ? variables.lookup(read.getVariableAttr()) : train::VariableOp();
   return variable && variable.getRole() == train::Role::parameter;

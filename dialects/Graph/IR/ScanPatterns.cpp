@@ -3,10 +3,11 @@
 //
 // A scan in canonical form has two iterations or more; everything that it carries changes and is needed, everything
 // that it reads is used, and its body computes nothing that is the same in each iteration (but for what is cheaper to
-// repeat than to store), nor a sum over the iterations that one op can compute behind it (ScanSums.cpp).
+// repeat than to store), nor a sum over the iterations that one op can compute behind it (ScanSums.cpp); and it
+// carries and stacks nothing in a wider type than it is read in (ScanCasts.cpp).
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/ScanSums.h"
+#include "dialects/Graph/IR/ScanRewrites.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "mlir/IR/IRMapping.h"
@@ -269,4 +270,5 @@ private:
 void ScanOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<UnrollFew, StopUnneeded, DropUnused, HoistInvariants>(context);
   addScanSumPatterns(patterns);
+  addScanCastPatterns(patterns);
 }

@@ -7,8 +7,8 @@
 // gradient of a bias).
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/ScanSums.h"
 #include "dialects/Graph/IR/GraphBuilder.h"
+#include "dialects/Graph/IR/ScanRewrites.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -71,8 +71,8 @@ private:
     SmallVector<Type> types(op.getStacks().getTypes());
     for (Value v : sum.term->getOperands())
       if (!sliceOf(op, v)) {
-        stacked.push_back(v);
-        types.push_back(ScanOp::stackType(trips, v.getType()));
+        stacked.push_back(narrowest(v));
+        types.push_back(ScanOp::stackType(trips, stacked.back().getType()));
       }
     auto made = ScanOp::create(rewriter, op.getLoc(), op.getTrips(), op.getReverse(), op.getInits(), op.getInvariants(),
                                op.getStacked(), types);
@@ -84,7 +84,7 @@ private:
     for (Value v : sum.term->getOperands()) {
       Value slice = sliceOf(op, v);
       factors.push_back(slice ? b.cast(op.getOperand(cast<BlockArgument>(slice).getArgNumber()), elementOf(v))
-                              : Value(made.getResult(next++)));
+                              : b.cast(made.getResult(next++), elementOf(v)));
     }
     Value total = totalOf(b, sum.term, factors);
     total = b.add(op.getInits()[sum.index], b.cast(total, elementOf(op.getInits()[sum.index])));
@@ -99,6 +99,14 @@ private:
     SmallVector<Value> results(made.getResults().take_front(op.getNumResults()));
     results[sum.index] = total;
     rewriter.replaceOp(op, results);
+  }
+
+  /// Returns what a value was widened from, or the value.
+  static Value narrowest(Value v) {
+    auto cast = v.getDefiningOp<CastOp>();
+    bool wider = cast && isFloat(cast.getX()) &&
+                 elementOf(cast.getX()).getIntOrFloatBitWidth() < elementOf(v).getIntOrFloatBitWidth();
+    return wider ? cast.getX() : v;
   }
 
   /// Returns the slice of a stacked operand that `v` is, perhaps in another type; or null.

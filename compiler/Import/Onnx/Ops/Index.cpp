@@ -161,8 +161,37 @@ static void scatterElements(Node &n) {
   n.out(0, n.reshape(y, n.shape(0)));
 }
 
+/// ScatterND to places that are known at import, as exporters write assignments to slices: each row of the result
+/// reads its own row of the updates or of the data, whatever their type. Of updates to one place the last one stays.
+static Value placed(Node &n, ArrayRef<int64_t> rows, ArrayRef<int64_t> flatUpdates) {
+  const std::vector<int64_t> indices = n.constant(1, "the indices").ints();
+  const int64_t k = n.shape(1).back();
+  std::vector<int64_t> from(rows[0], -1);
+  for (int64_t j = 0; j < flatUpdates[0]; ++j) {
+    int64_t row = 0;
+    for (int64_t d = 0; d < k; ++d) {
+      const int64_t extent = n.shape(0)[d], index = indices[j * k + d];
+      if (index < -extent || index >= extent)
+        n.fail("index " + Twine(index) + " is out of range for dimension " + Twine(d) + " of " + Twine(extent));
+      row = row * extent + (index < 0 ? index + extent : index);
+    }
+    from[row] = j;
+  }
+  Shape perRow(rows.size(), 1);
+  perRow[0] = rows[0];
+  Type i64 = n.b.getI64Type();
+  Value source = n.constantValue(HostTensor::fromInts(n.tensorType(perRow, i64), from));
+  Value written = n.compare(Predicate::ge, source, n.number(0, source));
+  for (int64_t &j : from)
+    j = std::max<int64_t>(j, 0);
+  Value rowsRead = n.constantValue(HostTensor::fromInts(n.tensorType({rows[0]}, i64), from));
+  Value updates = n.gather(n.reshape(n.in(2), flatUpdates), rowsRead, 0);
+  return n.select(n.broadcast(written, rows), updates, n.reshape(n.in(0), rows));
+}
+
 static void scatterND(Node &n) {
   std::string reduction = n.opset >= 16 ? n.stringAttribute("reduction", "none") : "none";
+  const bool known = n.entry(1).constant && reduction == "none";
   Value positions = slicePositions(n, 1, 0, n.shape(0));
   int64_t k = n.shape(1).back();
   Shape rows = joined(n.shape(0), k), updates(n.shape(1).drop_back());
@@ -171,6 +200,10 @@ static void scatterND(Node &n) {
     n.fail("updates do not have the shape that data and indices give");
   Shape flatUpdates = {typeOf(positions).getNumElements()};
   llvm::append_range(flatUpdates, n.shape(0).drop_front(k));
+  if (n.element(0) != n.element(2))
+    n.fail("data and updates have different element types");
+  if (known && rows[0] > 0 && flatUpdates[0] > 0)
+    return n.out(0, n.reshape(placed(n, rows, flatUpdates), n.shape(0)));
   Value y = scatter(n, n.reshape(n.floatIn(0), rows), n.reshape(positions, {flatUpdates[0]}),
                     n.reshape(n.floatIn(2), flatUpdates), reduction);
   n.out(0, n.reshape(y, n.shape(0)));
@@ -203,7 +236,7 @@ OpFamily onnx_import::indexOps() {
       {"GatherND", 11, kMaxOpset, 2, 1, "", "", gatherND},
       {"Scatter", 9, 10, 3, 1, "", "floats", scatterElements},
       {"ScatterElements", 11, kMaxOpset, 3, 1, "", "floats; reduction none or add", scatterElements},
-      {"ScatterND", 11, kMaxOpset, 3, 1, "", "floats; reduction none or add", scatterND},
+      {"ScatterND", 11, kMaxOpset, 3, 1, "", "floats, or constant indices; reduction none or add", scatterND},
       {"OneHot", 9, kMaxOpset, 3, 1, "", "constant depth", oneHot},
   };
   return {"Index", rows};

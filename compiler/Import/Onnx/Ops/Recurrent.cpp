@@ -162,11 +162,7 @@ Recurrent::Results Recurrent::direct(int64_t direction) {
     Value both = rowOf(3, direction), bias = part(n, both, 0, 0, gates * H),
           second = part(n, both, 0, gates * H, gates * H);
     if (own.linearBeforeReset) {
-      recurrentBias = part(n, second, 0, 2 * H, H);
-      Value added = n.add(part(n, bias, 0, 0, 2 * H), part(n, second, 0, 0, 2 * H));
-      bias = n.make<ConcatOp>(ValueRange{added, part(n, bias, 0, 2 * H, H)}, [&](auto &p) {
-                p.axis = n.b.getI64IntegerAttr(0);
-              }).getResult();
+      recurrentBias = second; // the reset gate scales a part of it
     } else {
       bias = n.add(bias, second);
     }

@@ -127,14 +127,19 @@ Value onnx_import::timesTransposed(Node &n, Value a, Value b) {
 RecurrentCell::State RecurrentCell::lstm(Node &n, Value input, State before) const {
   const int64_t size = shapeOf(before.h)[1];
   Type element = elementOf(before.h), wide = elementOf(before.c);
-  Value z = n.add(input, timesTransposed(n, before.h, recurrent));
+  Value product = timesTransposed(n, before.h, recurrent);
+  // The parts are added, not the whole, so that the sums join the cell's launch.
+  auto sum = [&](int64_t which) {
+    Value x = part(n, input, 1, which * size, size);
+    return n.add(x, part(n, product, 1, which * size, size));
+  };
   auto gate = [&](int64_t which, Value peep, Value c) {
-    Value zi = part(n, z, 1, which * size, size);
+    Value zi = sum(which);
     return n.cast(activate(n, 0, peep ? n.add(zi, n.mul(peep, n.cast(c, element))) : zi), wide);
   };
   Value i = gate(0, inputPeep, before.c);
   Value f = coupled ? n.sub(n.number(1, i), i) : gate(2, forgetPeep, before.c);
-  Value g = n.cast(activate(n, 1, part(n, z, 1, 3 * size, size)), wide);
+  Value g = n.cast(activate(n, 1, sum(3)), wide);
   Value kept = n.mul(f, before.c), added = n.mul(i, g);
   State after;
   after.c = n.add(kept, added);
@@ -149,6 +154,8 @@ RecurrentCell::State RecurrentCell::gru(Node &n, Value input, State before) cons
   const int64_t size = shapeOf(before.h)[1];
   const int64_t products = linearBeforeReset ? 3 : 2;
   Value product = timesTransposed(n, before.h, part(n, recurrent, 0, 0, products * size));
+  if (recurrentBias)
+    product = n.add(product, recurrentBias);
   auto gate = [&](int64_t which) {
     Value x = part(n, input, 1, which * size, size);
     return activate(n, 0, n.add(x, part(n, product, 1, which * size, size)));
@@ -156,7 +163,7 @@ RecurrentCell::State RecurrentCell::gru(Node &n, Value input, State before) cons
   Value z = gate(0), r = gate(1), x = part(n, input, 1, 2 * size, size), scaled;
   if (linearBeforeReset) {
     Value own = part(n, product, 1, 2 * size, size);
-    scaled = n.mul(r, recurrentBias ? n.add(own, recurrentBias) : own);
+    scaled = n.mul(r, own);
   } else {
     scaled = timesTransposed(n, n.mul(r, before.h), part(n, recurrent, 0, 2 * size, size));
   }

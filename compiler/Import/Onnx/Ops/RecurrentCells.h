@@ -25,7 +25,7 @@ struct RecurrentCell {
   bool coupled = false;                            // LSTM: the forget gate is 1 - input gate
   bool linearBeforeReset = false;                  // GRU: the reset gate scales the recurrent product
   mlir::Value recurrent;                           // [G*H, H]
-  mlir::Value recurrentBias;                       // [H] of GRU's new state with linearBeforeReset, or null
+  mlir::Value recurrentBias;                       // [G*H] of GRU with linearBeforeReset, or null
   mlir::Value inputPeep, outputPeep, forgetPeep;   // [H] each, or null: LSTM's peepholes
 
   struct State {
