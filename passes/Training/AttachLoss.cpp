@@ -231,7 +231,7 @@ private:
 
   LogicalResult buildStep(OpBuilder &at, const StepSpec &spec, bool first, bool several) {
     EntryBuilder entry(forward);
-    FailureOr<Value> lossValue = attachLoss(entry, spec.loss);
+    FailureOr<Value> lossValue = attachLoss(entry, spec.loss, /*differentiated=*/true);
     FailureOr<ArrayAttr> trained = trainedParameters(spec.parameters);
     train::OptimizerAttr optimizerAttr = parseOnce(optimizerAttrs, spec.optimizer, parseOptimizer);
     train::ScalerAttr scalerAttr = parseOnce(scalerAttrs, spec.scaler, parseScaler);
@@ -285,7 +285,7 @@ private:
 
   LogicalResult buildEval(OpBuilder &at, const StepSpec &spec) {
     EntryBuilder entry(forward);
-    FailureOr<Value> lossValue = attachLoss(entry, spec.loss);
+    FailureOr<Value> lossValue = attachLoss(entry, spec.loss, /*differentiated=*/false);
     if (failed(lossValue))
       return failure();
     EvalFormCounts counts = toEvalForm(entry);

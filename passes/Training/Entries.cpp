@@ -153,6 +153,8 @@ bool EntryBuilder::dependsOnState(Value v) const {
   });
 }
 
+std::optional<int64_t> EntryBuilder::samplesDim(Value v) { return perSample().dim(v); }
+
 void EntryBuilder::markSamples() {
   PerSample samples = perSample();
   for (EntryResult &result : results) {

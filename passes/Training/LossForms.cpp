@@ -2,6 +2,7 @@
 #include "passes/Training/LossForms.h"
 #include "dialects/Graph/IR/Losses.h"
 #include "dialects/Support/Diagnostics.h"
+#include "passes/Training/CtcInputs.h"
 #include "passes/Training/InferLoss.h"
 #include "passes/Training/LossSpec.h"
 #include "passes/Training/LossTargets.h"
@@ -77,16 +78,20 @@ static constexpr StringLiteral entropyOptions[] = {"axis", "ignore_index", "labe
 static constexpr StringLiteral nllOptions[] = {"axis", "ignore_index", "weight", "reduction"};
 static constexpr StringLiteral elementOptions[] = {"reduction"};
 static constexpr StringLiteral bceOptions[] = {"pos_weight", "reduction"};
+static constexpr StringLiteral ctcOptions[] = {"blank", "zero_infinity", "batch_first", "max_target", "reduction"};
 
 ArrayRef<LossForm> training::lossForms() {
   static constexpr LossForm forms[] = {
-      {"softmax_cross_entropy", "LOGITS", "LABELS", true, OwnActivation::OverClasses, entropyOptions,
+      {"softmax_cross_entropy", "LOGITS", "LABELS", LossTarget::Labels, OwnActivation::OverClasses, entropyOptions,
        softmaxCrossEntropy},
-      {"nll", "LOG_PROBABILITIES", "LABELS", true, OwnActivation::None, nllOptions, nll},
-      {"mse", "PREDICTION", "TARGET", false, OwnActivation::None, elementOptions, mse},
-      {"l1", "PREDICTION", "TARGET", false, OwnActivation::None, elementOptions, l1},
-      {"smooth_l1", "PREDICTION", "TARGET", false, OwnActivation::None, elementOptions, smoothL1},
-      {"bce_with_logits", "LOGITS", "TARGET", false, OwnActivation::PerElement, bceOptions, bceWithLogits},
+      {"nll", "LOG_PROBABILITIES", "LABELS", LossTarget::Labels, OwnActivation::None, nllOptions, nll},
+      {"mse", "PREDICTION", "TARGET", LossTarget::LikePrediction, OwnActivation::None, elementOptions, mse},
+      {"l1", "PREDICTION", "TARGET", LossTarget::LikePrediction, OwnActivation::None, elementOptions, l1},
+      {"smooth_l1", "PREDICTION", "TARGET", LossTarget::LikePrediction, OwnActivation::None, elementOptions, smoothL1},
+      {"bce_with_logits", "LOGITS", "TARGET", LossTarget::LikePrediction, OwnActivation::PerElement, bceOptions,
+       bceWithLogits},
+      {"ctc", "LOGITS", "TARGETS:INPUT_LENGTHS:TARGET_LENGTHS", LossTarget::Sequences, OwnActivation::OverClasses,
+       ctcOptions, nullptr},
   };
   return forms;
 }
@@ -169,6 +174,8 @@ static Value scoresOf(const LossSpec &spec, Value v) {
   auto probabilities = stripViews(v).getDefiningOp<ProbabilityOpInterface>();
   if (!probabilities || shapeOf(v) != shapeOf(probabilities->getResult(0)))
     return v;
+  if (spec.form->kind == LossTarget::Sequences && probabilities.getClassAxis() != typeOf(v).getRank() - 1)
+    return v; // the classes are the last dimension
   OwnActivation activation = probabilities.getClassAxis() ? OwnActivation::OverClasses : OwnActivation::PerElement;
   return activation == spec.form->activation ? probabilities->getOperand(0) : v;
 }
@@ -205,9 +212,11 @@ static LogicalResult checkPosWeight(const EntryBuilder &entry, const Prediction 
 
 /// Builds the loss of a prediction in fp32.
 static FailureOr<Value> buildLoss(EntryBuilder &entry, Location loc, const Prediction &prediction, StringRef target,
-                                  const LossSpec &spec) {
+                                  const LossSpec &spec, bool differentiated) {
   GraphBuilder b(entry.builder, loc);
-  if (!spec.form->labels) {
+  if (spec.form->kind == LossTarget::Sequences)
+    return ctcLoss(entry, loc, prediction, target, spec, differentiated);
+  if (spec.form->kind == LossTarget::LikePrediction) {
     if (failed(checkPosWeight(entry, prediction, spec)))
       return failure();
     FailureOr<Value> t = targetFor(entry, target, prediction);
@@ -219,7 +228,7 @@ static FailureOr<Value> buildLoss(EntryBuilder &entry, Location loc, const Predi
   return spec.form->build(b, labelled->scores, labelled->labels, spec);
 }
 
-FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef text) {
+FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef text, bool differentiated) {
   OpBuilder &b = entry.builder;
   Location loc = NameLoc::get(b.getStringAttr("loss"));
   if (std::string own = lossOutput(entry, text); !own.empty()) {
@@ -233,7 +242,7 @@ FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef text) {
     FailureOr<InferredLoss> inferred = inferLoss(entry);
     if (failed(inferred))
       return failure();
-    return buildLoss(entry, loc, inferred->prediction, inferred->labels, inferred->spec);
+    return buildLoss(entry, loc, inferred->prediction, inferred->labels, inferred->spec, differentiated);
   }
 
   FailureOr<LossSpec> spec = parseLossSpec(entry.loc, text);
@@ -252,7 +261,7 @@ FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef text) {
   if (scores != v)
     entry.assume("--loss=" + text.str() + ": takes the input of the " + onnxName(stripViews(v).getDefiningOp()) +
                  " that makes '" + name.str() + "', for it has one of its own");
-  return buildLoss(entry, loc, {name.str(), castTo(b, loc, scores, b.getF32Type())}, target, *spec);
+  return buildLoss(entry, loc, {name.str(), castTo(b, loc, scores, b.getF32Type())}, target, *spec, differentiated);
 }
 
 LogicalResult training::checkLossNames(Location loc, StringRef text, ArrayRef<StatedOutput> outputs) {

@@ -8,8 +8,9 @@ namespace mpc::training {
 
 /// Builds the scalar fp32 loss that `spec` describes at the end of the entry, and adds inputs where needed. `spec` is
 /// `FORM:PREDICTION:TARGET[,OPTION=VALUE]...`, `output:NAME`, or "" for the only scalar float output, or without one an
-/// inferred loss. Fails with a diagnostic, also for "" where several outputs are scalar floats.
-mlir::FailureOr<mlir::Value> attachLoss(EntryBuilder &entry, llvm::StringRef spec);
+/// inferred loss. Fails with a diagnostic, also for "" where several outputs are scalar floats. Without
+/// `differentiated` the loss may lack a gradient.
+mlir::FailureOr<mlir::Value> attachLoss(EntryBuilder &entry, llvm::StringRef spec, bool differentiated);
 
 /// Splits OUTPUT:TARGET. Names may hold colons themselves (`logits:0`), so the output is the shortest name that exists.
 /// Where none exists, the text up to the first colon is taken for it. An empty target means that there is none.

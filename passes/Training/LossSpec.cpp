@@ -16,7 +16,7 @@ using namespace mpc::training;
 
 namespace {
 struct LossOption {
-  StringLiteral name, value, wanted;
+  StringLiteral name, value, wanted; // one without a value is also true where its name stands alone
   /// Returns false for a text that is not what is wanted.
   bool (*read)(StringRef text, LossSpec &spec);
 };
@@ -48,6 +48,16 @@ static bool readWeight(StringRef text, LossSpec &spec) { return readNumbers(text
 static bool readPosWeight(StringRef text, LossSpec &spec) {
   return readNumbers(text, spec.posWeight) && llvm::all_of(spec.posWeight, [](double weight) { return weight >= 0; });
 }
+static bool readBlank(StringRef text, LossSpec &spec) { return !text.getAsInteger(10, spec.blank); }
+static bool readFlag(StringRef text, bool &flag) {
+  flag = text != "false";
+  return text == "true" || text == "false";
+}
+static bool readZeroInfinity(StringRef text, LossSpec &spec) { return readFlag(text, spec.zeroInfinity); }
+static bool readBatchFirst(StringRef text, LossSpec &spec) { return readFlag(text, spec.batchFirst.emplace()); }
+static bool readMaxTarget(StringRef text, LossSpec &spec) {
+  return !text.getAsInteger(10, spec.maxTarget.emplace()) && *spec.maxTarget > 0;
+}
 static bool readReduction(StringRef text, LossSpec &spec) {
   spec.reduction = text == "sum" ? LossReduction::sum : LossReduction::mean;
   return text == "sum" || text == "mean";
@@ -60,11 +70,20 @@ static constexpr LossOption allOptions[] = {
     // The tool writes out the numbers of a file (tools/mpc/LossWeights.h).
     {"weight", "W0/W1/...|FILE.npy", "numbers with '/' between them", readWeight},
     {"pos_weight", "P|P0/P1/...|FILE.npy", "numbers of at least 0 with '/' between them", readPosWeight},
+    {"blank", "0", "a whole number", readBlank},
+    {"zero_infinity", "", "true or false", readZeroInfinity},
+    {"batch_first", "true|false", "true or false", readBatchFirst},
+    {"max_target", "S", "a positive number", readMaxTarget},
     {"reduction", "mean|sum", "mean or sum: a loss is one number", readReduction},
 };
 
 static const LossOption &optionNamed(StringRef name) {
   return *llvm::find_if(allOptions, [&](const LossOption &option) { return option.name == name; });
+}
+
+static bool isFlag(StringRef name) {
+  return llvm::any_of(allOptions,
+                      [&](const LossOption &option) { return option.name == name && option.value.empty(); });
 }
 
 //===-- The grammar -----------------------------------------------------------------===//
@@ -76,7 +95,7 @@ static std::string describeNames(const LossForm &form) {
 static std::string describe(const LossForm &form) {
   std::string text = describeNames(form);
   for (StringRef option : form.options)
-    text += ("[," + option + "=" + optionNamed(option).value + "]").str();
+    text += ("[," + option + (isFlag(option) ? "" : "=") + optionNamed(option).value + "]").str();
   return text;
 }
 
@@ -94,12 +113,13 @@ std::string training::nameLosses() {
   return text + "or output:NAME (`mpc compile --help` gives their options)";
 }
 
-/// Returns where the options begin: names of tensors may hold commas, but not `,key=`.
+/// Returns where the options begin: names of tensors may hold commas, but not `,key=` or `,flag`.
 static size_t optionsBegin(StringRef text) {
   for (size_t comma = text.find(','); comma != StringRef::npos; comma = text.find(',', comma + 1)) {
     StringRef rest = text.drop_front(comma + 1);
     StringRef key = rest.take_while([](char c) { return llvm::isAlpha(c) || c == '_'; });
-    if (!key.empty() && rest.drop_front(key.size()).starts_with("="))
+    StringRef behind = rest.drop_front(key.size());
+    if (!key.empty() && (behind.starts_with("=") || (isFlag(key) && (behind.empty() || behind.starts_with(",")))))
       return comma;
   }
   return text.size();
@@ -131,6 +151,8 @@ FailureOr<LossSpec> training::parseLossSpec(Location loc, StringRef text) {
     if (!seen.insert(key).second)
       return emitErrorWithHint(loc, "loss '" + text + "' gives '" + key + "' twice", "keep one of them");
     const LossOption &option = optionNamed(key);
+    if (key == item && isFlag(key))
+      value = "true";
     if (!option.read(value, spec))
       return emitErrorWithHint(loc, "loss '" + formName + "': " + key + "='" + value + "' is not " + option.wanted,
                                "write " + describe(*form));

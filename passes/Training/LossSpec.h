@@ -29,15 +29,20 @@ enum class OwnActivation {
   PerElement   ///< a sigmoid
 };
 
+/// What a loss compares its prediction with.
+enum class LossTarget {
+  LikePrediction, ///< a tensor like the prediction
+  Labels,         ///< integer labels [N, d...] of scores, which have one more dimension, that of the classes
+  Sequences       ///< sequences of classes with their lengths: three names (CtcInputs.h)
+};
+
 /// Each row of the table is one form.
 struct LossForm {
   llvm::StringLiteral name, prediction, target;
-  /// True if the target is integer labels [N, d...] of scores, which have one more dimension, that of the classes;
-  /// false if it is a tensor like the prediction.
-  bool labels;
+  LossTarget kind;
   OwnActivation activation;
   llvm::ArrayRef<llvm::StringLiteral> options;
-  /// Builds the scalar loss of an fp32 prediction. Scores are [N, C, d...].
+  /// Builds the scalar loss of an fp32 prediction. Scores are [N, C, d...]. Null for sequences.
   mlir::Value (*build)(const graph::GraphBuilder &, mlir::Value prediction, mlir::Value target, const LossSpec &spec);
 };
 
@@ -50,6 +55,10 @@ struct LossSpec {
   double labelSmoothing = 0;
   llvm::SmallVector<double> weight;    ///< one number for each class; empty means 1 each
   llvm::SmallVector<double> posWeight; ///< of targets that are 1: one number, or one for each of the last dimension
+  int64_t blank = 0;                   ///< the class that stands for no label, of sequences
+  bool zeroInfinity = false;           ///< whether a sequence that its frames cannot hold costs 0 instead of infinity
+  std::optional<bool> batchFirst;      ///< whether scores of sequences are [N, T, C] instead of [T, N, C]
+  std::optional<int64_t> maxTarget;    ///< the extent of the targets' second dimension
   graph::LossReduction reduction = graph::LossReduction::mean;
   std::string assumed; ///< what is said about a loss that nobody wrote; empty if the user wrote it
 };

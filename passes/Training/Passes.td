@@ -26,7 +26,7 @@ def AttachLossPass : Pass<"mpc-attach-loss", "::mlir::ModuleOp"> {
     for one large batch; a loss that does not split by samples is returned as one scalar of role "loss".
 
     The losses are `softmax_cross_entropy:LOGITS:LABELS`, `nll:LOG_PROBABILITIES:LABELS` (integer labels), `mse:PREDICTION:TARGET`, `l1:...`, `smooth_l1:...`,
-    `bce_with_logits:...` (means over all elements by default), and `output:NAME` (a scalar output of the network). LABELS and TARGET name a data input; a new
+    `bce_with_logits:...` (means over all elements by default), `ctc:LOGITS:TARGETS:INPUT_LENGTHS:TARGET_LENGTHS`, and `output:NAME` (a scalar output of the network). LABELS and TARGET name a data input; a new
     one is added when there is none of that name. Where no loss is given, it is the only scalar float output, or softmax cross entropy if that can be inferred.
 
     The pass does not differentiate, choose precisions or build optimizers (the step only carries their description).

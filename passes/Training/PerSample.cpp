@@ -47,6 +47,13 @@ bool PerSample::leads(Value v) const {
                       [&](Position at) { return at.dim == 0 && shapeOf(v)[0] == samples * at.inner; });
 }
 
+std::optional<int64_t> PerSample::dim(Value v) const {
+  for (Position at : positions.lookup(v))
+    if (at.inner == 1 && shapeOf(v)[at.dim] == samples)
+      return at.dim;
+  return std::nullopt;
+}
+
 static int64_t product(ArrayRef<int64_t> extents) {
   int64_t all = 1;
   for (int64_t extent : extents)

@@ -5,6 +5,7 @@
 #include "mlir/IR/Block.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
+#include <optional>
 
 namespace mpc::training {
 
@@ -19,6 +20,8 @@ public:
 
   /// Returns whether v is [samples*k, ...] and sample i alone, of all samples, decides v[i*k] to v[i*k + k - 1].
   bool leads(mlir::Value v) const;
+  /// Returns the dimension of v whose index i sample i alone, of all samples, decides; nullopt where none is certain.
+  std::optional<int64_t> dim(mlir::Value v) const;
   /// Returns whether v does not depend on any sample.
   bool fixed(mlir::Value v) const;
 

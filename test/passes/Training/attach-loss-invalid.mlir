@@ -21,7 +21,7 @@
 
 // NONE: error: the network has no scalar float output that could be the loss, and none can be inferred: output 'y' is made by Relu, so it is no score of a class
 // NONE: note: hint: say what is trained: --loss=softmax_cross_entropy:LOGITS:LABELS, nll:LOG_PROBABILITIES:LABELS,
-// NONE-SAME: mse:PREDICTION:TARGET, l1:PREDICTION:TARGET, smooth_l1:PREDICTION:TARGET, bce_with_logits:LOGITS:TARGET, or output:NAME (`mpc compile --help` gives their options); the outputs are 'y'
+// NONE-SAME: mse:PREDICTION:TARGET, l1:PREDICTION:TARGET, smooth_l1:PREDICTION:TARGET, bce_with_logits:LOGITS:TARGET, ctc:LOGITS:TARGETS:INPUT_LENGTHS:TARGET_LENGTHS, or output:NAME (`mpc compile --help` gives their options); the outputs are 'y'
 // FORM: error: there is no loss 'hinge'
 // FORM: note: hint: the losses are softmax_cross_entropy:LOGITS:LABELS, nll:{{.*}}, mse:{{.*}}, or output:NAME
 // OUTPUT: error: the network has no output 'yy'

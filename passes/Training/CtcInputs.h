@@ -1,0 +1,17 @@
+//===- CtcInputs.h - what a CTC loss reads ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MPC_PASSES_TRAINING_CTCINPUTS_H
+#define MPC_PASSES_TRAINING_CTCINPUTS_H
+#include "passes/Training/LossTargets.h"
+
+namespace mpc::training {
+
+/// Builds the scalar CTC loss of scores [T, N, C] or [N, T, C]: torch's CTCLoss of their log-softmax over C. `names` is
+/// TARGETS:INPUT_LENGTHS:TARGET_LENGTHS, data inputs [N, S], [N] and [N] of integers, which the network has or which
+/// are added; without INPUT_LENGTHS every sample has T frames. Which dimension counts the samples is noted as an
+/// assumption unless the user has said it. Without `differentiated` the loss has no gradient.
+mlir::FailureOr<mlir::Value> ctcLoss(EntryBuilder &entry, mlir::Location loc, const Prediction &prediction,
+                                     llvm::StringRef names, const LossSpec &spec, bool differentiated);
+
+} // namespace mpc::training
+#endif

@@ -1,0 +1,25 @@
+//===- CtcLoss.h - connectionist temporal classification -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MPC_PASSES_TRAINING_CTCLOSS_H
+#define MPC_PASSES_TRAINING_CTCLOSS_H
+#include "dialects/Graph/IR/GraphBuilder.h"
+
+namespace mpc::training {
+
+/// T frames of N samples have scores of C classes; a sample's target is a sequence of at most S classes.
+struct CtcOperands {
+  mlir::Value scores;        ///< [T, N, C] f32; a log-softmax over the classes makes them log-probabilities
+  mlir::Value targets;       ///< [N, S] i64; what stands behind a target's length may be anything
+  mlir::Value inputLengths;  ///< [N] i64: the frames of each sample; null if all have T
+  mlir::Value targetLengths; ///< [N] i64
+};
+
+/// Returns the f32 [N] losses of the samples: -log of the probability that the frames of a sample spell its target,
+/// where repeats merge and blanks drop out (Graves et al. 2006, "Connectionist Temporal Classification"). A target that
+/// no path spells costs infinity, with gradients that are not finite, or 0 without a
+/// gradient. Without `differentiated` there are no gradients.
+mlir::Value ctcLosses(const graph::GraphBuilder &b, const CtcOperands &operands, int64_t blank, bool zeroInfinity,
+                      bool differentiated);
+
+} // namespace mpc::training
+#endif
