@@ -44,8 +44,12 @@ static std::string portLine(const Json &port) {
               (of.contains("labels_ignore") ? " or " + of["labels_ignore"].dump() : "");
     if (of.contains("indices_below"))
       line += ", " + what + " in [-" + of["indices_below"].dump() + ", " + of["indices_below"].dump() + ")";
+    if (of.contains("lengths_up_to"))
+      line += ", " + what + " in [0, " + of["lengths_up_to"].dump() + "]";
   };
   addRanges(port, "values");
+  if (port.contains("sequences"))
+    line += ", as many classes as '" + port["sequences"]["lengths"].get<std::string>() + "' says";
   if (port.contains("parts"))
     for (const Json &part : port["parts"])
       addRanges(part, "from " + part["from"].dump() + " to " + part["to"].dump() + " of each sample");

@@ -40,8 +40,8 @@ static void addRanges(json &object, DictionaryAttr attributes) {
     object["labels_ignore"] = ignored.getInt();
   if (auto below = attributes.getAs<IntegerAttr>(train::kIndicesBelowAttr))
     object["indices_below"] = below.getInt();
-  if (auto extent = attributes.getAs<IntegerAttr>(train::kLengthsUpToAttr))
-    object["lengths_up_to"] = extent.getInt();
+  if (auto most = attributes.getAs<IntegerAttr>(train::kLengthsUpToAttr))
+    object["lengths_up_to"] = most.getInt();
 }
 
 static FailureOr<json> entryJson(FunctionOpInterface op, const TargetPlan &plan) {
@@ -67,6 +67,16 @@ static FailureOr<json> entryJson(FunctionOpInterface op, const TargetPlan &plan)
                             {"axis", of.getAs<IntegerAttr>("axis").getInt()}};
       if (of.contains("assumed"))
         input["labels_of"]["assumed"] = true;
+    }
+    if (auto of = op.getArgAttrOfType<DictionaryAttr>(i, train::kSequencesAttr)) {
+      json &sequences = input["sequences"];
+      for (StringRef key : {"lengths", "input_lengths"})
+        if (auto name = of.getAs<StringAttr>(key))
+          sequences[key.str()] = name.str();
+      for (StringRef key : {"blank", "classes", "frames"})
+        sequences[key.str()] = of.getAs<IntegerAttr>(key).getInt();
+      if (of.contains("zero_infinity"))
+        sequences["zero_infinity"] = true;
     }
     if (auto parts = op.getArgAttrOfType<ArrayAttr>(i, train::kPartsAttr))
       for (auto part : parts.getAsRange<DictionaryAttr>()) {

@@ -199,8 +199,13 @@ static std::string valuesText(DictionaryAttr attributes) {
     text += (", or " + Twine(ignored.getInt()) + " where a label does not count").str();
   if (auto below = attributes.getAs<IntegerAttr>(train::kIndicesBelowAttr))
     text += (", indices 0 to " + Twine(below.getInt() - 1)).str();
-  if (auto extent = attributes.getAs<IntegerAttr>(train::kLengthsUpToAttr))
-    text += (", lengths 0 to " + Twine(extent.getInt())).str();
+  if (auto most = attributes.getAs<IntegerAttr>(train::kLengthsUpToAttr))
+    text += (", lengths 0 to " + Twine(most.getInt())).str();
+  if (auto of = attributes.getAs<DictionaryAttr>(train::kSequencesAttr))
+    text += (", as many classes 0 to " + Twine(of.getAs<IntegerAttr>("classes").getInt() - 1) + " as '" +
+             of.getAs<StringAttr>("lengths").getValue() + "' says, without the blank " +
+             Twine(of.getAs<IntegerAttr>("blank").getInt()))
+                .str();
   return text;
 }
 

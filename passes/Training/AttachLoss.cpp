@@ -83,7 +83,7 @@ private:
       losses &= succeeded(buildStep(at, spec, i == 0, specs.size() > 1));
     // Without a loss there is nothing to evaluate; the names of what predict returns are checked all the same.
     require(success(losses && succeeded(buildEval(at, specs.front()))));
-    require(buildPredict(at, specs.front()));
+    require(buildPredict(at, specs.front(), losses));
     if (!ok)
       return failure();
     if (specs.size() > 1)
@@ -312,7 +312,7 @@ private:
     return success();
   }
 
-  LogicalResult buildPredict(OpBuilder &at, const StepSpec &spec) {
+  LogicalResult buildPredict(OpBuilder &at, const StepSpec &spec, bool losses) {
     EntryBuilder entry(forward);
     toEvalForm(entry);
     std::string lossName = lossOutput(entry, spec.loss);
@@ -324,6 +324,8 @@ private:
       if (Value logits = findClassification(entry.output(lossName)).logits;
           logits && llvm::none_of(returned, [&](const auto &output) { return output.second == logits; }))
         returned.emplace_back("logits", logits);
+    if (losses)
+      addLossOutputs(entry, spec.loss, returned);
     if (!outputs.empty()) {
       bool known = true;
       for (const std::string &name : outputs) {

@@ -159,6 +159,11 @@ FailureOr<CtcOperands> CtcFinder::find(Location loc) {
   FailureOr<Value> targetLengths = integers(parts[2], "lengths of the targets", {samples});
   if (failed(targets) || failed(inputLengths) || failed(targetLengths))
     return failure();
+  entry.boundLengths(entry.argument(parts[2]), longest);
+  if (!parts[1].empty())
+    entry.boundLengths(entry.argument(parts[1]), frames);
+  entry.describeSequences(entry.argument(parts[0]),
+                          {parts[2].str(), parts[1].str(), spec.blank, classes, frames, spec.zeroInfinity});
   Value scores = prediction.value;
   if (batchFirst)
     scores = TransposeOp::create(entry.builder, loc, scores, ArrayRef<int64_t>{1, 0, 2});
@@ -177,4 +182,17 @@ FailureOr<Value> training::ctcLoss(EntryBuilder &entry, Location loc, const Pred
   // torch divides each loss by the target's length, and an empty target's by 1.
   Value lengths = b.cast(b.max(operands->targetLengths, 1.0), b.builder.getF32Type());
   return Value(b.create<ReduceMeanOp>(b.div(losses, lengths), ArrayRef<int64_t>{0}, /*keepdims=*/false));
+}
+
+void training::addDecoded(EntryBuilder &entry, const Prediction &prediction, StringRef names, const LossSpec &spec,
+                          SmallVectorImpl<std::pair<std::string, Value>> &outputs) {
+  FailureOr<CtcOperands> operands = CtcFinder(entry, prediction, names, spec).find(entry.loc);
+  if (failed(operands))
+    return;
+  CtcSequences sequences = ctcDecoded(GraphBuilder(entry.builder, entry.loc), *operands, spec.blank);
+  std::string name = "decoded";
+  while (entry.output(name) || entry.output(name + "_length"))
+    name += "_";
+  outputs.emplace_back(name, sequences.labels);
+  outputs.emplace_back(name + "_length", sequences.lengths);
 }

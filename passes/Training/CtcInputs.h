@@ -13,5 +13,10 @@ namespace mpc::training {
 mlir::FailureOr<mlir::Value> ctcLoss(EntryBuilder &entry, mlir::Location loc, const Prediction &prediction,
                                      llvm::StringRef names, const LossSpec &spec, bool differentiated);
 
+/// Adds to the outputs of a predict entry what greedy decoding reads in the scores of a CTC loss: `decoded` [N, T] and
+/// `decoded_length` [N]. Adds nothing where the arguments fit no such loss, which ctcLoss reports.
+void addDecoded(EntryBuilder &entry, const Prediction &prediction, llvm::StringRef names, const LossSpec &spec,
+                llvm::SmallVectorImpl<std::pair<std::string, mlir::Value>> &outputs);
+
 } // namespace mpc::training
 #endif

@@ -21,5 +21,15 @@ struct CtcOperands {
 mlir::Value ctcLosses(const graph::GraphBuilder &b, const CtcOperands &operands, int64_t blank, bool zeroInfinity,
                       bool differentiated);
 
+/// What greedy decoding reads in the frames of each sample.
+struct CtcSequences {
+  mlir::Value labels;  ///< [N, T] i64, with -1 behind the end
+  mlir::Value lengths; ///< [N] i64
+};
+
+/// Takes the class with the largest score in each frame, merges repeats and drops blanks. Only the scores and the
+/// inputs' lengths are read.
+CtcSequences ctcDecoded(const graph::GraphBuilder &b, const CtcOperands &operands, int64_t blank);
+
 } // namespace mpc::training
 #endif

@@ -109,6 +109,24 @@ void EntryBuilder::describeLabels(Value labels, const LabelsOf &of) {
   attributes.set(train::kLabelsOfAttr, description.getDictionary(builder.getContext()));
 }
 
+void EntryBuilder::boundLengths(Value lengths, int64_t most) {
+  train::boundLengths(argumentAttributes[cast<BlockArgument>(lengths).getArgNumber()], builder.getContext(), most);
+}
+
+void EntryBuilder::describeSequences(Value targets, const SequencesOf &of) {
+  NamedAttrList description;
+  description.set("lengths", builder.getStringAttr(of.lengths));
+  description.set("blank", builder.getI64IntegerAttr(of.blank));
+  description.set("classes", builder.getI64IntegerAttr(of.classes));
+  description.set("frames", builder.getI64IntegerAttr(of.frames));
+  if (!of.inputLengths.empty())
+    description.set("input_lengths", builder.getStringAttr(of.inputLengths));
+  if (of.zeroInfinity)
+    description.set("zero_infinity", builder.getUnitAttr());
+  argumentAttributes[cast<BlockArgument>(targets).getArgNumber()].set(train::kSequencesAttr,
+                                                                      description.getDictionary(builder.getContext()));
+}
+
 std::optional<int64_t> EntryBuilder::batchSize() {
   for (BlockArgument argument : region.getArguments())
     if (argumentAttributes[argument.getArgNumber()].get(train::kBatchedAttr) && graph::typeOf(argument).getRank() > 0)

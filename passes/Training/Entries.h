@@ -24,6 +24,13 @@ struct LabelsOf {
   bool assumed; ///< true if nobody said that they are classes
 };
 
+/// This describes the sequences of classes that an argument holds.
+struct SequencesOf {
+  std::string lengths, inputLengths; ///< data inputs; the second may be empty
+  int64_t blank, classes, frames;
+  bool zeroInfinity; ///< true if the frames of a sample need not be able to spell its sequence
+};
+
 /// The builder holds a copy of @forward's body that becomes an entry. The copy has no terminator until it is finished;
 /// `builder` stands at its end.
 class EntryBuilder {
@@ -53,6 +60,10 @@ public:
   void boundLabels(mlir::Value labels, int64_t classes, std::optional<int64_t> ignored = {});
   /// Records for messages about the data which scores the labels belong to.
   void describeLabels(mlir::Value labels, const LabelsOf &of);
+  /// Declares that a data input holds lengths in [0, most].
+  void boundLengths(mlir::Value lengths, int64_t most);
+  /// Declares that a data input holds such sequences.
+  void describeSequences(mlir::Value targets, const SequencesOf &of);
   /// Notes what was chosen where the user said nothing: "--loss=...: why".
   void assume(std::string choice) { choices.push_back(std::move(choice)); }
   llvm::ArrayRef<std::string> assumptions() const { return choices; }

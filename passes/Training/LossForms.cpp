@@ -264,6 +264,18 @@ FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef text, bool 
   return buildLoss(entry, loc, {name.str(), castTo(b, loc, scores, b.getF32Type())}, target, *spec, differentiated);
 }
 
+void training::addLossOutputs(EntryBuilder &entry, StringRef text,
+                              SmallVectorImpl<std::pair<std::string, Value>> &outputs) {
+  if (text.empty() || text.starts_with("output:"))
+    return;
+  FailureOr<LossSpec> spec = parseLossSpec(entry.loc, text);
+  if (failed(spec) || spec->form->kind != LossTarget::Sequences)
+    return;
+  auto [name, target] = splitNames(spec->names, [&](StringRef name) { return bool(entry.output(name)); });
+  Value scores = castTo(entry.builder, entry.loc, entry.output(name), entry.builder.getF32Type());
+  addDecoded(entry, {name.str(), scores}, target, *spec, outputs);
+}
+
 LogicalResult training::checkLossNames(Location loc, StringRef text, ArrayRef<StatedOutput> outputs) {
   SmallVector<std::string> names;
   for (const StatedOutput &output : outputs)

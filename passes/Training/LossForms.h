@@ -12,6 +12,11 @@ namespace mpc::training {
 /// `differentiated` the loss may lack a gradient.
 mlir::FailureOr<mlir::Value> attachLoss(EntryBuilder &entry, llvm::StringRef spec, bool differentiated);
 
+/// Adds what a predict entry can return beside the network's outputs because of the loss: the decoded sequences of CTC.
+/// `spec` is one that attachLoss takes.
+void addLossOutputs(EntryBuilder &entry, llvm::StringRef spec,
+                    llvm::SmallVectorImpl<std::pair<std::string, mlir::Value>> &outputs);
+
 /// Splits OUTPUT:TARGET. Names may hold colons themselves (`logits:0`), so the output is the shortest name that exists.
 /// Where none exists, the text up to the first colon is taken for it. An empty target means that there is none.
 std::pair<llvm::StringRef, llvm::StringRef> splitNames(llvm::StringRef names,

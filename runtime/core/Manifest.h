@@ -94,6 +94,13 @@ struct LabelsOf {
   std::string text() const;
 };
 
+/// Says that an input holds a row of classes for each sample, none of them the blank (train.sequences).
+struct Sequences {
+  std::string lengths, inputLengths; // inputs; the second may be empty
+  int64_t blank = 0, classes = 0, frames = 0;
+  bool zeroInfinity = false; // whether the frames of a sample need not be able to spell its row
+};
+
 /// Integers that an input may hold.
 struct Range {
   std::string what;            // what the numbers count: "label", "index", "length"
@@ -122,6 +129,7 @@ struct Port {
   bool fixed = false; // an output that depends on no sample
   std::vector<Range> ranges; // values must lie in all of them
   std::optional<LabelsOf> labelsOf = {};
+  std::optional<Sequences> sequences = {};
 
   /// Returns "label -1, not in [0, 10)" for an integer that the port may not hold as this element; "" for
   /// a permitted one.

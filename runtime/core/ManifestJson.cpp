@@ -195,6 +195,11 @@ Port parsePort(const json &object) {
     const json &of = object.at("labels_of");
     port.labelsOf = LabelsOf{of.at("name"), of.at("shape").get<Shape>(), of.at("axis"), of.value("assumed", false)};
   }
+  if (object.contains("sequences")) {
+    const json &of = object.at("sequences");
+    port.sequences = Sequences{of.at("lengths"), text(of, "input_lengths"), of.at("blank"),
+                               of.at("classes"), of.at("frames"),           of.value("zero_infinity", false)};
+  }
   for (const json &part : object.value("parts", json::array()))
     parseRanges(part, port.ranges);
   return port;

@@ -31,9 +31,9 @@ void train::boundIndices(NamedAttrList &argument, MLIRContext *context, int64_t 
   argument.set(kIndicesBelowAttr, Builder(context).getI64IntegerAttr(extent));
 }
 
-void train::boundLengths(NamedAttrList &argument, MLIRContext *context, int64_t extent) {
-  extent = std::min(extent, integer(argument, kLengthsUpToAttr).value_or(extent));
-  argument.set(kLengthsUpToAttr, Builder(context).getI64IntegerAttr(extent));
+void train::boundLengths(NamedAttrList &argument, MLIRContext *context, int64_t most) {
+  most = std::min(most, integer(argument, kLengthsUpToAttr).value_or(most));
+  argument.set(kLengthsUpToAttr, Builder(context).getI64IntegerAttr(most));
 }
 
 void train::boundPart(NamedAttrList &argument, MLIRContext *context, ArrayRef<int64_t> from, ArrayRef<int64_t> to,

@@ -18,8 +18,14 @@ inline constexpr llvm::StringLiteral kLabelsOfAttr = "train.labels_of";
 /// This i64 attribute n of an argument says that its values are in [-n, n), because they are indices of n elements.
 inline constexpr llvm::StringLiteral kIndicesBelowAttr = "train.indices_below";
 
-/// This i64 attribute n of an argument says that its values are in [0, n], because they are lengths within n elements.
+/// This i64 attribute n of an argument says that its values are in [0, n], because they are lengths.
 inline constexpr llvm::StringLiteral kLengthsUpToAttr = "train.lengths_up_to";
+
+/// This dictionary {lengths, blank, classes, frames[, input_lengths][, zero_infinity]} on an argument says that it
+/// holds a row of classes for each sample, as many as the argument `lengths` says, none of them the blank. Frames must
+/// be able to spell a row unless zero_infinity is set: there are `frames` of them, or as many as the argument
+/// `input_lengths` says.
+inline constexpr llvm::StringLiteral kSequencesAttr = "train.sequences";
 
 /// These dictionaries on an argument describe the parts of it that hold labels and indices. `from` and `to` are i64
 /// arrays and give the part [from, to) of a sample, without the batch's dimension; the other entries are the attributes
@@ -34,8 +40,8 @@ void boundLabels(mlir::NamedAttrList &argument, mlir::MLIRContext *context, int6
 /// Declares the same for indices of a dimension, which are in [-extent, extent).
 void boundIndices(mlir::NamedAttrList &argument, mlir::MLIRContext *context, int64_t extent);
 
-/// Declares the same for lengths within a dimension, which are in [0, extent].
-void boundLengths(mlir::NamedAttrList &argument, mlir::MLIRContext *context, int64_t extent);
+/// Declares the same for lengths, which are in [0, most].
+void boundLengths(mlir::NamedAttrList &argument, mlir::MLIRContext *context, int64_t most);
 
 /// Declares for the part [from, to) of each sample what `bound`, one of the above, declares for an argument.
 /// Other parts may hold anything.

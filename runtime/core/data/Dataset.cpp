@@ -62,6 +62,9 @@ Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &in
   countSamples();
   for (const Port *port : inputs)
     checkValues(sources_.at(port->name), *port);
+  for (const Port *port : inputs)
+    if (port->sequences && port->batched)
+      checkSequences(sources_.at(port->name), *port->sequences);
 }
 
 void Dataset::countSamples() {

@@ -95,6 +95,8 @@ private:
   void countSamples();
   /// Throws Error, located at file, array, sample and element, for values that the port cannot take.
   void checkValues(const Source &source, const Port &port) const;
+  /// Does the same for rows of classes, once the values of all inputs are checked.
+  void checkSequences(const Source &source, const Sequences &of) const;
   /// Both check `count` elements from `first` on. `values` are those elements.
   void checkFloats(const Source &source, const Port &port, size_t first, size_t count) const;
   void checkIntegers(const Source &source, const Port &port, const std::byte *values, size_t first, size_t count) const;
