@@ -38,7 +38,8 @@ def campaigns(options):
         """All reference networks on all emulated GPUs; they need the folder ../shared."""
         path = os.pathsep.join([os.path.join(options.build, "bin"), os.environ["PATH"]])
         return ["env", f"PATH={path}", f"MPC_LIBRARY_PATH={options.build}/bin", SYSTEM_PYTHON, "-B", f"test/e2e/emulator/{script}.py", os.path.join(SOURCE, "..", "shared"),
-                os.path.join(options.build, "campaigns", f"{script}-{precision}"), precision, level, "mlp_ce", "lenet_ce", "bncnn_ce", "resnet_basic_cifar_ce"]
+                os.path.join(options.build, "campaigns", f"{script}-{precision}"), precision, level, "mlp_ce", "lenet_ce", "bncnn_ce", "resnet_basic_cifar_ce",
+                *(["lstm_lm_ce", "gru_lm_ce", "lstmp_unrolled_ce", "seq2seq_attn_ce", "deepspeech2_ctc_primitives"] if script == "parity" else [])]
 
     ran, verdict = r"nothing found|an input fails|cannot be built", r"^(PASS|FAIL|SKIP) "
     norms = [options.python, "benchmarks/accuracy/norms.py", "--mpc", os.path.join(options.build, "bin", "mpc")]
