@@ -68,20 +68,49 @@ class ResNet18(nn.Module):
         return self.logits(x.mean((2, 3)))
 
 
+class Recurrent(nn.Module):
+    def __init__(self, cell):
+        super().__init__()
+        self.rnn, self.logits = cell(512, 512, num_layers=2, batch_first=True), nn.Linear(512, 10)
+
+    def forward(self, x):
+        return self.logits(self.rnn(x)[0][:, -1])
+
+
+def recurrent_parameters(layer, values):
+    """Returns the weights of a layer of an RNN as PyTorch names and orders them; ONNX's gates are i o f c (LSTM) and z r h (GRU), PyTorch's i f g o and r z n."""
+    gates = values["input"].shape[1] // values["hidden"].shape[2]
+    order = [0, 2, 3, 1] if gates == 4 else [1, 0, 2]
+
+    def ordered(value):
+        return torch.cat([value.chunk(gates)[i] for i in order])
+    bias = values["bias"][0].chunk(2)
+    return {f"rnn.weight_ih_{layer}": ordered(values["input"][0]), f"rnn.weight_hh_{layer}": ordered(values["hidden"][0]),
+            f"rnn.bias_ih_{layer}": ordered(bias[0]), f"rnn.bias_hh_{layer}": ordered(bias[1])}
+
+
 def parameters(path):
     """Returns the initializers of the ONNX file under PyTorch's names; the file's linear weights are [in, out]."""
     import onnx
     from onnx import numpy_helper
     names = {"scale": "weight", "mean": "running_mean", "var": "running_var"}
-    values = {}
+    values, layers = {}, {}
     for tensor in onnx.load(path).graph.initializer:
         prefix, _, last = tensor.name.rpartition(".")
         value = torch.from_numpy(numpy_helper.to_array(tensor).copy())
+        if not value.is_floating_point():
+            continue
+        if prefix.startswith("rnn."):
+            layers.setdefault(prefix[4:], {})[last] = value
+            continue
         values[f"{prefix}.{names.get(last, last)}"] = value.T.contiguous() if value.ndim == 2 else value
+    for layer, parts in layers.items():
+        values.update(recurrent_parameters(layer, parts))
     return values
 
 
-NETWORKS = {"mlp": (Mlp, (784,)), "lenet": (LeNet, (1, 28, 28)), "resnet18": (ResNet18, (3, 32, 32))}
+NETWORKS = {"mlp": (Mlp, (784,)), "lenet": (LeNet, (1, 28, 28)), "resnet18": (ResNet18, (3, 32, 32)), "lstm": (lambda: Recurrent(nn.LSTM), (64, 512)),
+            "gru": (lambda: Recurrent(nn.GRU), (64, 512))}
 TYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 

@@ -25,11 +25,11 @@ sys.path.insert(0, os.path.dirname(HERE))
 import machine  # noqa: E402
 from peers.server import Peer  # noqa: E402
 
-BATCH = {"mlp": 128, "lenet": 128, "resnet18": 32}
-STEPS = {"mlp": 100, "lenet": 100, "resnet18": 8}  # timed steps per round
+BATCH = {"mlp": 128, "lenet": 128, "resnet18": 32, "lstm": 32, "gru": 32}
+STEPS = {"mlp": 100, "lenet": 100, "resnet18": 8, "lstm": 4, "gru": 4}  # timed steps per round
 LEVEL = {"fp32": "O0", "bf16": "O1", "fp16": "O1"}  # the levels that correspond to torch.autocast
 # PyTorch's fp16 on the CPU takes seconds for a step, so only a few steps are measured.
-STEPS_FP16 = {"mlp": 4, "lenet": 10, "resnet18": 1}
+STEPS_FP16 = {"mlp": 4, "lenet": 10, "resnet18": 1, "lstm": 1, "gru": 1}
 
 
 def run(command, **options):

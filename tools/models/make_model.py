@@ -7,6 +7,7 @@ mlp:       x [batch,784] -> logits [batch,10]. Two hidden layers of 1024.
 regressor: x [batch,8] -> y [batch,1]. An MLP of two hidden layers of 64.
 resnet:    x [batch,3,32,32] -> logits [batch,10]. ResNet-20 of He et al. 2015, section 4.2, with --blocks basic blocks per stage (3: ResNet-20).
 resnet18:  x [batch,3,32,32] -> logits [batch,10]. ResNet-18 (64 to 512 channels, two blocks per stage) with a 3x3 stem for small pictures.
+lstm, gru: x [batch,64,512] -> logits [batch,10]. Two layers of 512 over 64 time steps, and a linear layer behind the last one.
 gpt:       inputs int64 [batch,context] -> logits [batch,context,vocabulary]. GPT-2 (Radford et al. 2019), small enough for characters: --layers, --heads, --width,
            --context, --vocabulary. make_text.py makes its data.
 """
@@ -68,6 +69,18 @@ def resnet18(net, _):
     residual(net, (64, 128, 256, 512), 2)
 
 
+def recurrent(net, op, gates, steps=64, width=512):
+    """Builds two layers; the weights have ONNX's shapes and order of gates."""
+    y = net.node("Transpose", [net.input("x", ["batch", steps, width])], "steps", perm=[1, 0, 2])
+    for layer in ("rnn.l0", "rnn.l1"):
+        weights = [net.parameter(f"{layer}.{name}", (1, gates * width, width), fan_in=2 * width) for name in ("input", "hidden")]
+        attributes = {"linear_before_reset": 1} if op == "GRU" else {}
+        y = net.node(op, [y, *weights, net.parameter(f"{layer}.bias", (1, 2 * gates * width))], [f"{layer}.all", f"{layer}.last"], hidden_size=width, **attributes)
+        y = net.node("Squeeze", [y, net.constant(f"{layer}.axis", [1], np.int64)], f"{layer}.y")
+    last = net.node("Squeeze", ["rnn.l1.last", net.constant("axis", [0], np.int64)], "last")
+    net.output(net.linear(last, "logits", width, 10), ["batch", 10])
+
+
 def gpt(net, options):
     """Builds pre-norm blocks of causal attention and an MLP four times as wide; the output layer is the table of the embedding. Weights start like GPT-2's: N(0, 0.02),
     divided by the root of their number if they add to the residual stream."""
@@ -123,7 +136,8 @@ def gpt(net, options):
 
 
 def main():
-    networks = {"lenet": lenet, "mlp": mlp, "regressor": regressor, "resnet": resnet, "resnet18": resnet18, "gpt": gpt}
+    networks = {"lenet": lenet, "mlp": mlp, "regressor": regressor, "resnet": resnet, "resnet18": resnet18, "gpt": gpt, "lstm": lambda net, _: recurrent(net, "LSTM", 4),
+                "gru": lambda net, _: recurrent(net, "GRU", 3)}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=sorted(networks))
     parser.add_argument("output")
