@@ -106,3 +106,33 @@ TEST(Recurrent, ActivationsHaveDefaultsAndErrors) {
   EXPECT_EQ(r.report.problems[0].why.find("activation 'Gelu' is not known"), 0u) << r.report.problems[0].why;
   EXPECT_EQ(r.report.problems[0].attribute, "activations");
 }
+
+TEST(Recurrent, NotesAStateThatGoesOnFromSampleToSample) {
+  // The data [5, 2, 3] reach the node through `nodes`, as value "in".
+  auto notes = [](bool timeFirst, const std::function<void(ModelBuilder &)> &nodes, bool forwardOnly = false) {
+    ModelBuilder model(17);
+    model.input("x", {int64_t(5), int64_t(2), int64_t(3)});
+    nodes(model);
+    model.weight("w", {1, 4, 3}).weight("r", {1, 4, 4});
+    model.node("RNN", {"in", "w", "r"}, {"y"}, {{"hidden_size", int64_t(4)}, {"layout", int64_t(timeFirst ? 0 : 1)}});
+    model.output("y");
+    ImportOptions options;
+    options.forwardOnly = forwardOnly;
+    Imported r = import(model, options);
+    EXPECT_TRUE(r.ok()) << r.diagnostics;
+    std::string found;
+    for (const std::string &note : r.report.notes)
+      if (note.find("from sample to sample of 'x'") != std::string::npos)
+        found += note;
+    return found;
+  };
+  auto taken = [](ModelBuilder &m) { m.node("Tanh", {"x"}, {"in"}); };
+  auto transposed = [](ModelBuilder &m) {
+    m.node("Transpose", {"x"}, {"in"}, {{"perm", std::vector<int64_t>{1, 0, 2}}});
+  };
+  EXPECT_NE(notes(true, taken).find("batch_first=True"), std::string::npos);
+  EXPECT_EQ(notes(true, taken, true), ""); // mpc run has no samples
+  EXPECT_EQ(notes(true, transposed), "");
+  EXPECT_EQ(notes(false, taken), "");
+  EXPECT_NE(notes(false, transposed), "");
+}

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Import.h"
 #include "compiler/Import/Onnx/Ops/RecurrentCells.h"
+#include "compiler/Import/Onnx/Samples.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -66,6 +67,7 @@ Recurrent::Recurrent(Node &n, int64_t gates, ArrayRef<StringRef> defaults) : n(n
   activations = recurrentActivations(n, defaults, D);
   readSizes();
   readLengths();
+  noteTimeAlongSamples(n, n.in(0), batchFirst ? 1 : 0);
 }
 
 void Recurrent::expect(size_t input, StringRef name, ArrayRef<int64_t> shape) {

@@ -1,6 +1,7 @@
 //===- Scan.cpp - ONNX Scan ------------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Ops/Control.h"
+#include "compiler/Import/Onnx/Samples.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -75,6 +76,10 @@ void onnx_import::scanOp(Node &n) {
     trips = shapeOf(x)[0];
     stacked.push_back(isBackward(inputDirections[i]) && !backward ? reversed(n, x) : x);
   }
+
+  if (numCarried > 0)
+    for (Value x : stacked)
+      noteTimeAlongSamples(n, x, 0);
 
   ScanOp scan = repeat(
       n, graph, {*trips, backward, inits, stacked},
