@@ -21,6 +21,8 @@ except ImportError as missing:
 from torch import nn  # noqa: E402
 
 import export_support  # noqa: E402
+import recurrent_cases  # noqa: E402
+import recurrent_cases  # noqa: E402
 import reference_cases  # noqa: E402
 import state_cases  # noqa: E402
 from export_support import LOGITS, TOOL, expect, expect_gradients, expect_parameters, gradients, harness, refused, roles, written  # noqa: E402
@@ -293,4 +295,4 @@ if __name__ == "__main__":
     export_support.bin_folder = OPTIONS.bin
     torch.set_num_threads(1)
     # Exporting is not safe in threads.
-    harness.main([("export-checks/" + name, case) for name, case in (CASES | state_cases.CASES | reference_cases.CASES).items()], OPTIONS.only, jobs=1)
+    harness.main([("export-checks/" + name, case) for name, case in (CASES | state_cases.CASES | reference_cases.CASES | recurrent_cases.CASES).items()], OPTIONS.only, jobs=1)

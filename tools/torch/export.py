@@ -19,6 +19,7 @@ What it does, and why:
 - The new value of a buffer that forward updates stays in the file, and the graph's signature names it.
 - The requires_grad of a parameter, which no exporter writes, becomes the metadata `mpc.requires_grad` of its value. The file's metadata `mpc.training_form` says that norms in
   inference form are intended.
+- LSTMs with proj_size, which the exporter loses, nn.RNN, which it unrolls, and packed sequences, which it cannot write, become ONNX Scan.
 - The dropout of attention, which the exporter writes as switched off, trains.
 - At the end, the file is checked: every parameter that requires a gradient and is used is there, under its name, with its shape and values; each name has one meaning; ONNX
   allows the file.

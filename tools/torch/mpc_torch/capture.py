@@ -10,7 +10,7 @@ import warnings
 
 import torch
 
-from . import stops
+from . import recurrent, stops
 from .errors import ExportError, at, place_of
 
 GRAD_REGION = "wrap_with_set_grad_enabled"
@@ -28,7 +28,7 @@ def capture(module, inputs, outputs, dynamic, batch, opset, accept_functions):
     check_names(module, inputs, outputs)
     shapes = free_dimensions(inputs, dynamic or {}, batch)
     gradients = stops.GradientStops()
-    with train_mode(module), selected_outputs(module, outputs) as names, conversion_postponed() as asked, marking_exporter(gradients) as traced:
+    with train_mode(module), recurrent.written_out() as said, selected_outputs(module, outputs) as names, conversion_postponed() as asked, marking_exporter(gradients) as traced:
         program = exported(module, kwargs=inputs, opset_version=opset, dynamic_shapes=shapes, input_names=list(inputs))
     if gradients.custom and not accept_functions:
         name, place = gradients.custom[0]
@@ -36,6 +36,7 @@ def capture(module, inputs, outputs, dynamic, batch, opset, accept_functions):
                           "hint: write it with detach(), as x + (torch.round(x) - x).detach(); "
                           "where its backward is the derivative of its forward, export with accept_functions=True (--accept-functions)")
     notes = [f"the backward of the autograd.Function '{name}'{at(place)} is not in the file: mpc differentiates its forward" for name, place in dict.fromkeys(gradients.custom)]
+    notes += dict.fromkeys(said)
     return Captured(traced[-1], program, list(names), asked.get("opset"), notes + fixed_dimensions(program, shapes or {}) + lost_statistics(module))
 
 
