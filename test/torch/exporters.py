@@ -36,12 +36,13 @@ except ImportError as missing:
     sys.exit(0)
 
 import networks  # noqa: E402
+import recurrent  # noqa: E402
 import variants  # noqa: E402
 from reference import LOSS, Reference  # noqa: E402
 
 VERDICTS = ("equal", "ReLU", "names", "refused", "noted", "no export", "FAIL")
 SECONDS = 10  # processor time that a compilation may take
-LOST = r"torch's exporter rewrote what would be trained"  # in mpc's errors
+LOST = r"(?:torch's exporter rewrote what would be trained|whose projection it loses|exporter sorts the samples)"  # in mpc's errors
 UNTRAINED = r"not trained, for .*: (.*)"
 SUSPICIOUS = r"exporters merge equal tensors|values are those of a (mask|table)|exported for inference"  # in mpc's notes
 
@@ -96,21 +97,25 @@ def by_torch_names(traced, reference, prefixes):
 
 
 def renamed(reference, gradients, unknown):
-    """Assigns gradients with unknown names to parameters that have none, directly or transposed, where shape and numbers allow it."""
-    found = {}
+    """Assigns gradients with unknown names to parameters that have none, where shape and numbers allow it: directly, transposed, or as the tensors of an ONNX RNN, GRU or LSTM.
+    Returns {name: {torch's name: gradient}}."""
+    found, taken = {}, set(gradients)
     for name, gradient in unknown.items():
-        fits = [n for n, true in reference.gradients.items() if n not in gradients and n not in found.values()
-                and any(true.shape == g.shape and not reference.too_far({n: g}) for g in (gradient, gradient.T))]
+        forms = [{n: g} for n in reference.gradients for g in ((gradient, gradient.T) if gradient.dim() == 2 else (gradient,))] + list(recurrent.unpacked(reference.module, gradient))
+        fits = [form for form in forms if taken.isdisjoint(form) and all(n in reference.gradients and reference.gradients[n].shape == g.shape for n, g in form.items())
+                and not reference.too_far(form)]
         if not fits:
             return {}
         found[name] = fits[0]
+        taken.update(fits[0])
     return found
 
 
 def judge(row, reference, traced, prefixes):
     gradients, unknown = by_torch_names(traced, reference, prefixes)
     other_names = renamed(reference, gradients, unknown)
-    gradients |= {torch_name: unknown[name] if unknown[name].shape == reference.gradients[torch_name].shape else unknown[name].T for name, torch_name in other_names.items()}
+    for form in other_names.values():
+        gradients |= form
     unknown = [] if other_names else sorted(unknown)
     row.loss = abs(float(traced["loss"][0]) / reference.loss - 1)
     wrong = [] if row.loss <= LOSS else [f"loss {row.loss:.1e} from torch's"]
@@ -143,7 +148,7 @@ def judge(row, reference, traced, prefixes):
     if wrong:
         suspicious = [note for note in row.notes if re.search(SUSPICIOUS, note)]
         return row.set("noted" if suspicious else "FAIL", "; ".join(wrong + suspicious[:1]))
-    return row.set("names", some([f"{name} for {torch_name}" for name, torch_name in other_names.items()])) if other_names else row.set("equal")
+    return row.set("names", some([f"{name} for {' and '.join(form)}" for name, form in other_names.items()])) if other_names else row.set("equal")
 
 
 def some(names):

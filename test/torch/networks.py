@@ -6,6 +6,7 @@ exporters merge and drop), except where those make all gradients zero. Dropout a
 """
 import torch
 
+import recurrent
 import sharing
 from cases import CLASSES, VOCABULARY, Case, classes, ids, image
 
@@ -105,7 +106,7 @@ def wav2vec2():
     return Case(lambda: Wav2Vec2ForSequenceClassification(config), {"input_values": torch.randn(2, 400)}, classes(2))
 
 
-NETWORKS = {make.__name__: make for make in (resnet18, mobilenet, shufflenet, convnext, swin, vit, gpt2, bert, distilbert, llama, qwen2, wav2vec2, t5)} | sharing.NETWORKS
+NETWORKS = {make.__name__: make for make in (resnet18, mobilenet, shufflenet, convnext, swin, vit, gpt2, bert, distilbert, llama, qwen2, wav2vec2, t5)} | sharing.NETWORKS | recurrent.NETWORKS
 LANGUAGE_MODELS = ("gpt2", "llama", "qwen2", "t5")
 
 
