@@ -14,6 +14,7 @@ import torch
 import reference
 import reference_nn  # noqa: F401 (fills the table of ops)
 import reference_ops  # noqa: F401
+import reference_recurrent  # noqa: F401
 
 FACTOR = 16
 LANES = 64

@@ -8,6 +8,7 @@ import torch
 import reference
 import reference_nn  # noqa: F401 (fills the table of ops)
 import reference_ops  # noqa: F401
+import reference_recurrent  # noqa: F401
 from graph import FLOATS, ONNX_TYPES, Graph, Node, is_float, round_to
 
 MAX_ELEMENTS = 1500

@@ -6,6 +6,7 @@ minutes or hours, as --count says.
 
     fuzz.py --build build --count 20000 --compiled 0.2 --out build/differential
     fuzz.py --build build --count 1000 --scans              graphs that have a Scan each
+    fuzz.py --build build --count 300 --recurrent           graphs that have an RNN, GRU or LSTM each
     fuzz.py --build build --seed 4711                       one graph, everything
 
 Faults are shrunk and saved under --out, in one folder for each distinct fault: graph.json, model.onnx, data.npz, and reason.txt with the seed.
@@ -62,7 +63,7 @@ class Campaign:
         os.makedirs(arguments.out, exist_ok=True)
 
     def run(self, seed):
-        graph = generate(seed, self.arguments.scans)
+        graph = generate(seed, "scan" if self.arguments.scans else "recurrent" if self.arguments.recurrent else "")
         if graph is None:
             self.counts["no graph"] += 1
             return []
@@ -158,6 +159,7 @@ def main():
     parser.add_argument("--compiled", type=float, default=0.2, help="share that is compiled and run, too")
     parser.add_argument("--programs", type=float, default=0.005, help="share that goes through the commands, on the host or the emulated GPU")
     parser.add_argument("--scans", action="store_true", help="each graph has a Scan")
+    parser.add_argument("--recurrent", action="store_true", help="each graph has an RNN, GRU or LSTM")
     parser.add_argument("--seed", type=int, help="this one graph, everything")
     parser.add_argument("--graph", help="a graph.json that was saved, everything")
     parser.add_argument("--shrink-seconds", type=float, default=15, help="for each fault; 0: do not")

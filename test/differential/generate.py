@@ -4,6 +4,7 @@ import numpy as np
 
 import families as plain
 import families_nn as nn
+from families_recurrent import recurrent, with_recurrent
 from families_scan import scan
 from builder import Builder, Reject
 from graph import Node
@@ -11,19 +12,19 @@ from graph import Node
 FAMILIES = [(plain.unary, 10), (plain.activation, 5), (plain.binary, 10), (plain.logic, 3), (plain.casts, 3), (plain.reduce, 5), (plain.pickers, 4), (plain.reshape, 5),
             (plain.transpose, 5), (plain.concat, 4), (plain.split, 2), (plain.slices, 3), (plain.expand, 3), (plain.pad, 2), (plain.blocks, 1), (plain.trilu, 1),
             (plain.gather, 4), (plain.shape_sums, 2), (plain.extremes_of_floats, 1), (plain.data_gather, 2), (nn.matmul, 6), (nn.einsum, 2), (nn.gemm, 3), (nn.conv, 6), (nn.conv_transpose, 2), (nn.pool, 4), (nn.norm, 5), (nn.composed_norm, 3), (nn.resize, 1),
-            (nn.dropout, 1), (nn.loss_op, 1), (nn.chain, 4), (nn.attention, 1), (scan, 1)]
+            (nn.dropout, 1), (nn.loss_op, 1), (nn.chain, 4), (nn.attention, 1), (scan, 1), (recurrent, 1)]
 FUNCTIONS = [f for f, _ in FAMILIES]
 WEIGHTS = np.array([w for _, w in FAMILIES], float) / sum(w for _, w in FAMILIES)
 
 
-def generate(seed, scans=False):
-    """Returns the graph of a seed, or None where the seed leads to none that can be trained. With `scans` it has a Scan in any case."""
+def generate(seed, must_have=""):
+    """Returns the graph of a seed, or None where the seed leads to none that can be trained. `must_have` is empty, or what it has in any case: "scan" or "recurrent" (RNN, GRU, LSTM)."""
     b = Builder(seed)
     try:
         begin(b)
-        if scans:
+        if must_have:
             nodes(b, b.number(0, 3))
-            with_scan(b)
+            {"scan": with_scan, "recurrent": with_recurrent}[must_have](b)
             nodes(b, len(b.graph.nodes) + b.number(0, 3))
         else:
             nodes(b, b.number(1, 4) if b.chance(0.2) else b.number(3, 14))
@@ -31,7 +32,8 @@ def generate(seed, scans=False):
     except Reject:
         return None
     prune(b)
-    return b.graph if not scans or any(node.op == "Scan" for node in b.graph.nodes) else None
+    wanted = {"": None, "scan": {"Scan"}, "recurrent": {"RNN", "GRU", "LSTM"}}[must_have]
+    return b.graph if not wanted or any(node.op in wanted for node in b.graph.nodes) else None
 
 
 def begin(b):

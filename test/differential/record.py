@@ -6,6 +6,7 @@ other results may be from them. Prints the number of graphs.
     record.py [--seeds 6000] [graph.json ...]      graphs that must be among them: shrunk ones of faults that were found
     record.py --scans 5000 5001                    adds the graphs of these seeds, which have a Scan each, to those that are recorded already
     record.py --more 5000 5001                     adds the graphs of these seeds
+    record.py --recurrent 7                        does so for graphs with an RNN, GRU or LSTM each
 """
 import argparse
 import json
@@ -56,12 +57,13 @@ def main():
     parser.add_argument("--seeds", type=int, default=6000)
     parser.add_argument("--scans", type=int, nargs="+", default=[])
     parser.add_argument("--more", type=int, nargs="+", default=[])
+    parser.add_argument("--recurrent", type=int, nargs="+", default=[])
     parser.add_argument("graphs", nargs="*")
     arguments = parser.parse_args()
-    if arguments.scans:
-        return add([(f"scan-{seed}", generate(seed, scans=True)) for seed in arguments.scans])
     if arguments.more:
         return add([(f"seed-{seed}", generate(seed)) for seed in arguments.more])
+    if arguments.scans or arguments.recurrent:
+        return add([(f"{kind}-{seed}", generate(seed, kind)) for kind, seeds in (("scan", arguments.scans), ("recurrent", arguments.recurrent)) for seed in seeds])
     cases, seen = [], set()
     for path in arguments.graphs:
         with open(path) as file:
