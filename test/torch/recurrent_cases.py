@@ -4,6 +4,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pack_sequence, pad_packed_sequence
 
+import export_support
 from export_support import check, expect, expect_parameters, expect_verified, harness, refused, written
 
 LENGTHS = {"lengths": torch.tensor([5, 2, 4])}
@@ -81,6 +82,32 @@ class Stopped(nn.Module):
         return {"loss": (y - target).square().mean()}
 
 
+class Carried(nn.Module):
+    """Takes its states and returns the next ones, as a language model does whose states go on from batch to batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.head = nn.LSTM(4, 5, num_layers=2, batch_first=True), nn.Linear(5, 3)
+
+    def forward(self, x, h0, c0):
+        y, (h, c) = self.lstm(x, (h0, c0))
+        return self.head(y), h, c
+
+
+def states():
+    return {"x": torch.randn(3, 5, 4), "h0": torch.zeros(2, 3, 5), "c0": torch.zeros(2, 3, 5)}
+
+
+def carried():
+    """States whose batch is their second dimension; mpc carries them."""
+    with harness.folder() as folder:
+        written(Carried(), states(), folder, outputs=["logits", "hn", "cn"], batch=None, dynamic={"x": {0: "batch"}, "h0": {1: "batch"}, "c0": {1: "batch"}})
+        data = check(folder, "--loss=softmax_cross_entropy:logits:labels,axis=-1", "--batch=6")["data"]
+        expect(any("h0" in line for line in data), f"the data are {data}")
+        harness.must([export_support.bin_folder + "/mpc", "compile", "model.onnx", "-q", "-o", "m", "--loss=softmax_cross_entropy:logits:labels,axis=-1", "--batch=6", "--carry=hn:h0",
+                      "--carry=cn:c0"], cwd=folder)
+
+
 class Reads(nn.Module):
     def __init__(self):
         super().__init__()
@@ -121,10 +148,17 @@ def dropped():
         check(folder, "--loss=softmax_cross_entropy:y:labels,axis=-1", "--batch=3")
 
 
+class Free(Reads):
+    def forward(self, x, lengths):
+        packed, _ = self.rnn(pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False))
+        y, _ = pad_packed_sequence(packed, batch_first=True, total_length=x.shape[1])
+        return {"loss": self.head(y).square().mean()}
+
+
 def free_time():
     """The number of time steps may be free, and lengths are bounded by it."""
     with harness.folder() as folder:
-        written(Packed(), sequences(), folder, outputs=["loss"], dynamic={"x": {1: "steps"}})
+        written(Free(), sequences(), folder, outputs=["loss"], dynamic={"x": {1: "steps"}})
         said = check(folder, "--loss=output:loss", "--batch=3", "--dim=steps=6")
         expect("indices 0 to 6" in str(said), f"the lengths have no bound of 6: {said}")
 
@@ -145,6 +179,8 @@ CASES = {
     "recurrent/stopped": agrees(Stopped),
     "recurrent/dropout": dropped,
     "recurrent/free-time": free_time,
+    "recurrent/carried": carried,
+    "recurrent/batch-of-states": refused("'batch' is 3 as dimension 0 of 'x', and 2 as dimension 0 of 'h0'\nhint: .*--free x:0=batch --free h0:1=batch", Carried, states),
     "recurrent/data": refused("forward reads data of a PackedSequence .*recurrent_cases.py:", Reads, sequences),
     "recurrent/fields": refused("forward reads the fields of a PackedSequence .*recurrent_cases.py:", Remade, sequences),
     "recurrent/restored": restored,

@@ -158,7 +158,7 @@ def advice(module, error):
 
 def free_dimensions(inputs, dynamic, batch):
     """Returns the dynamic_shapes of torch.export; dimensions with the same name are one."""
-    made = {}
+    made, first = {}, {}
 
     def dimension(name):
         return made.setdefault(name, torch.export.Dim(name))
@@ -172,6 +172,12 @@ def free_dimensions(inputs, dynamic, batch):
         for axis, label in free.items():
             if axis >= value.dim():
                 raise ExportError(f"the example '{name}' has no dimension {axis} ('{label}'): its shape is {list(value.shape)}\nhint: dimensions are counted from 0")
+            of = first.setdefault(label, (value.shape[axis], axis, name))
+            if of[0] != value.shape[axis]:
+                raise ExportError(f"'{label}' is {of[0]} as dimension {of[1]} of '{of[2]}', and {value.shape[axis]} as dimension {axis} of '{name}'\n"
+                                  + (f"hint: where the batch is not the first dimension of an input, as in a state [layers, batch, ...], name it yourself: "
+                                     f"batch=None, dynamic={{'{of[2]}': {{0: 'batch'}}, '{name}': {{1: 'batch'}}}} (--batch '' --free {of[2]}:0=batch --free {name}:1=batch)"
+                                     if axis == 0 and label == batch else "hint: give examples in which it has one size, or free dimensions with names of their own"))
             if value.shape[axis] < 2:
                 raise ExportError(f"dimension {axis} ('{label}') of the example '{name}' is {value.shape[axis]}: torch takes 0 and 1 as constants\n"
                                   f"hint: give an example whose dimension {axis} is 2 or more, or fix the dimension")
