@@ -77,10 +77,10 @@ struct NarrowScan : OpRewritePattern<ScanOp> {
   }
 
 private:
-  /// Returns the stack of what the scan carries on as value i, if it has one.
+  /// Returns the stack of what the scan carries on as value i, if there is one that something reads.
   static std::optional<unsigned> stackOf(ScanOp op, unsigned i) {
     for (unsigned k = op.getInits().size(); k < op.getNumResults(); ++k)
-      if (op.yielded()[k] == op.yielded()[i])
+      if (op.yielded()[k] == op.yielded()[i] && !op.getResult(k).use_empty())
         return k;
     return std::nullopt;
   }
