@@ -162,6 +162,23 @@ def drawn_labels():
     expect(np.array_equal(labels, again["input/labels"]), "other labels are drawn each time")
 
 
+def ctc(text, activation=None, given=(), **options):
+    """Makes the case that the reference has PyTorch's CTC loss of two samples of seven frames and three classes; `given` are names of labels that are not drawn."""
+    def case():
+        torch.manual_seed(16)
+        module, x = Scores(activation).train(), torch.randn(2, 7, 4)
+        known = {"rows": torch.tensor([[1, 2, -5], [2, 2, 1]]), "frames": torch.tensor([4, 7]), "length": torch.tensor([2, 3])}
+        arrays, meta, notes = stored(module, {"x": x}, outputs=["logits"], loss=text, labels={name: known[name] for name in given}, batch=None)
+        expect(meta["loss"] == text and sum("drawn at random" in note for note in notes) == text.count(":") - 1 - len(given) - ("::" in text), f"{meta}, {notes}")
+        rows, lengths = torch.tensor(arrays["input/rows"]), torch.tensor(arrays["input/length"])
+        frames = torch.tensor(arrays["input/frames"]) if "input/frames" in arrays else torch.tensor([7, 7])
+        expect(all(np.array_equal(arrays[f"input/{name}"], known[name].numpy()) for name in given), "labels have other values")
+        module.double()
+        y = functional.log_softmax(module(x.double()), 2).transpose(0, 1)
+        expect_step(arrays, module, functional.ctc_loss(y, rows.where(rows >= 0, 1), frames, lengths, **options))
+    return case
+
+
 class Narrow(nn.Module):
     """Casts to float32, makes constants and buffers of it, as networks of transformers do, and has a frozen and an unused parameter."""
 
@@ -293,6 +310,9 @@ CASES = {
     "reference/computed-weight": computed_weight,
     "reference/bfloat16": half_precision,
     "reference/parsed": parsed,
+    "reference/ctc": ctc("ctc:logits:rows:frames:length,max_target=3", given=("rows", "frames", "length")),
+    "reference/ctc/drawn": ctc("ctc:logits:rows:frames:length,max_target=3,blank=2,zero_infinity", blank=2, zero_infinity=True),
+    "reference/ctc/all-frames": ctc("ctc:logits:rows::length,reduction=sum", nn.LogSoftmax(-1), reduction="sum"),
     **{f"reference/{name}": loss_of(*row) for name, row in LOSSES.items()},
     "refused/noise": refuses(r"draws random numbers with randn_like \(.*reference_cases.py:\d+\)", Noisy),
     "refused/hidden-noise": hidden_noise,
@@ -304,6 +324,9 @@ CASES = {
     "refused/option": refuses("label_smoothing='2' is not a number from 0 to 1", Scores, loss=LOSS + ",label_smoothing=2"),
     "refused/no-weights": refuses("weight='none.npy' is not numbers", Scores, loss=LOSS + ",weight=none.npy"),
     "refused/weights": refuses("weight has 2 numbers, but there are 3 classes", Scores, loss=LOSS + ",weight=1/2"),
+    "refused/ctc-inputs": refuses("does not find its three inputs in 'rows:length'", Scores, loss="ctc:output:rows:length"),
+    "refused/ctc-scores": refuses(r"are \[T, N, C\] or \[N, T, C\] for 2 samples, but 'output' is \[2, 3\]", Scores, loss="ctc:output:rows:frames:length"),
+    "refused/ctc-option": refuses("zero_infinity='no' is not true or false", Scores, loss="ctc:output:rows:frames:length,zero_infinity=no"),
     "refused/labels-shape": refuses(r"'labels' is int64 \[2, 3\], and should be integers \[2\]", Scores, loss=LOSS, labels={"labels": torch.zeros(2, 3, dtype=torch.int64)}),
     "refused/labels-range": refuses("has the label 3, and 'output' has 3 classes", Scores, loss=LOSS, labels={"labels": torch.tensor([3, 0])}),
     "refused/labels-name": refuses("labels are given for 'classes'", Scores, loss=LOSS, labels={"classes": LABELS2}),

@@ -9,12 +9,14 @@ import numpy
 import torch
 from torch.nn import functional
 
+from . import ctc
 from .errors import ExportError
 
 CLASSES = {"softmax_cross_entropy": ("axis", "ignore_index", "label_smoothing", "weight", "reduction"), "nll": ("axis", "ignore_index", "weight", "reduction")}
 ELEMENTS = {"mse": functional.mse_loss, "l1": functional.l1_loss, "smooth_l1": functional.smooth_l1_loss, "bce_with_logits": functional.binary_cross_entropy_with_logits}
-FORMS = "softmax_cross_entropy:LOGITS:LABELS, nll:LOG_PROBABILITIES:LABELS, mse, l1 and smooth_l1:PREDICTION:TARGET, bce_with_logits:LOGITS:TARGET, or output:NAME"
-OWN_ACTIVATION = {"softmax_cross_entropy": ("Softmax", "LogSoftmax"), "bce_with_logits": ("Sigmoid",)}
+FORMS = "softmax_cross_entropy:LOGITS:LABELS, nll:LOG_PROBABILITIES:LABELS, mse, l1 and smooth_l1:PREDICTION:TARGET, bce_with_logits:LOGITS:TARGET, " \
+    f"ctc:LOGITS:{ctc.TARGET}, or output:NAME"
+OWN_ACTIVATION = {"softmax_cross_entropy": ("Softmax", "LogSoftmax"), "ctc": ("Softmax", "LogSoftmax"), "bce_with_logits": ("Sigmoid",)}
 VIEWS = ("Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
 
 
@@ -23,6 +25,7 @@ class Loss:
 
     def __init__(self, text, form, prediction, target, options):
         self.text, self.form, self.prediction, self.target = text, form, prediction, target
+        self.targets = [target] if target else []
         self.axis = options.get("axis")
         self.ignore_index = options.get("ignore_index", -100)
         self.label_smoothing = options.get("label_smoothing", 0.0)
@@ -50,6 +53,14 @@ class Loss:
                 return fits[0]
         return 2 if rank == 3 else 1
 
+    def complete(self, prediction, given, batch):
+        """Returns ({name: tensor}, the names of those that were drawn). `given`: {name: tensor or None}."""
+        target = given[self.target]
+        drawn = target is None
+        target = self.draw_target(prediction) if drawn else target
+        self.check_target(prediction, target)
+        return {self.target: target}, [self.target] if drawn else []
+
     def draw_target(self, prediction):
         """Returns labels or a target of the right shape, the same in each run."""
         generator = torch.Generator().manual_seed(1)
@@ -76,12 +87,13 @@ class Loss:
             raise ExportError(f"--loss {self.text}: '{self.target}' is {str(target.dtype)[6:]} {list(target.shape)}, and should be {kind} {wanted}\nhint: leave it out, and the tool draws it")
 
     def of(self, outputs, target, scores_of):
-        """Returns the scalar loss. `outputs`: {name: tensor}; `target`: the labels, None for a loss of the network's own; `scores_of`: the input of the activation
+        """Returns the scalar loss. `outputs`: {name: tensor}; `target`: {name: tensor}, the labels; `scores_of`: the input of the activation
         that made a tensor, or None."""
         x = outputs[self.prediction]
         x = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
         if self.form == "output":
             return x.reshape(())
+        target = target[self.target]
         if self.activation:
             x = self.scores(x, scores_of(outputs[self.prediction]))
         if self.form not in CLASSES:
@@ -111,17 +123,17 @@ def parse(text, names):
         if rest not in names:
             raise ExportError(f"--loss {text}: there is no output '{rest}'\nhint: the outputs are {', '.join(names)}")
         return Loss(text, form, rest, None, {})
-    if form not in CLASSES and form not in ELEMENTS:
+    if form not in CLASSES and form not in ELEMENTS and form != "ctc":
         raise ExportError(f"--loss {text}: there is no loss '{form}'\nhint: the losses are {FORMS}")
-    begin = re.search(r",[A-Za-z_]+=", rest)
+    begin = re.search(r",(?:[A-Za-z_]+=|zero_infinity(?:,|$))" if form == "ctc" else r",[A-Za-z_]+=", rest)
     both, tail = (rest[:begin.start()], rest[begin.start() + 1:]) if begin else (rest, "")
     splits = [(both[:at], both[at + 1:]) for at, letter in enumerate(both) if letter == ":" and at + 1 < len(both)]
     prediction, target = next((split for split in splits if split[0] in names), splits[0] if splits else (both, ""))
     if not target:
-        raise ExportError(f"--loss {text} names no target\nhint: write {form}:PREDICTION:TARGET")
+        raise ExportError(f"--loss {text} names no target\nhint: write {form}:PREDICTION:{ctc.TARGET if form == 'ctc' else 'TARGET'}")
     if prediction not in names:
         raise ExportError(f"--loss {text}: there is no output '{prediction}'\nhint: the outputs are {', '.join(names)}")
-    allowed, options = CLASSES.get(form, ("reduction",)), {}
+    allowed, options = ctc.OPTIONS if form == "ctc" else CLASSES.get(form, ("reduction",)), {}
     for item in filter(None, tail.split(",")):
         key, _, value = item.partition("=")
         if key not in allowed or key in options:
@@ -129,13 +141,17 @@ def parse(text, names):
         options[key] = parse_option(text, key, value)
     if "weight" in options:
         text = re.sub(r",weight=[^,]*", ",weight=" + "/".join(map(repr, options["weight"])), text)
-    return Loss(text, form, prediction, target, options)
+    return ctc.Ctc(text, prediction, target, options) if form == "ctc" else Loss(text, form, prediction, target, options)
 
 
 def parse_option(text, key, value):
     try:
-        if key in ("axis", "ignore_index"):
+        if key in ("axis", "ignore_index", "blank"):
             return int(value)
+        if key == "max_target" and int(value) > 0:
+            return int(value)
+        if key in ("zero_infinity", "batch_first") and value in ("true", "false", *[""] * (key == "zero_infinity")):
+            return value != "false"
         if key == "label_smoothing" and 0 <= float(value) <= 1:
             return float(value)
         if key == "weight":
@@ -145,7 +161,7 @@ def parse_option(text, key, value):
     except (ValueError, OSError):
         pass
     wanted = {"axis": "a whole number", "ignore_index": "a whole number", "label_smoothing": "a number from 0 to 1", "weight": "numbers with '/' between them, or a file of numpy",
-              "reduction": "mean or sum"}[key]
+              "reduction": "mean or sum", "blank": "a whole number", "max_target": "a positive whole number", "zero_infinity": "true or false", "batch_first": "true or false"}[key]
     raise ExportError(f"--loss {text}: {key}='{value}' is not {wanted}\nhint: docs/losses.md lists the options")
 
 
@@ -166,4 +182,7 @@ def activation_behind(graph, name, form):
     node = makers.get(name)
     while node is not None and node.op_type in VIEWS:
         node = makers.get(node.input[0])
-    return node.op_type if node is not None and node.op_type in OWN_ACTIVATION.get(form, ()) else ""
+    if node is None or node.op_type not in OWN_ACTIVATION.get(form, ()):
+        return ""
+    axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), -1)
+    return node.op_type if form != "ctc" or axis in (-1, 2) else ""  # its classes are the last of three dimensions

@@ -89,19 +89,19 @@ def reference(module, inputs, outputs, text, labels, graph, program, names):
     own = precision_of(module)
     inputs = {name: on_device(value, module) for name, value in inputs.items()}
     loss, target, drawn, notes = chosen_loss(made, inputs, outputs, text, labels, graph)
-    target = None if target is None else on_device(target, module)
+    target = {name: on_device(tensor, module) for name, tensor in target.items()}
+    wide_target = {name: widened(tensor) for name, tensor in target.items()}
 
     wide, wide_inputs = draws.in_float64(draws.without_dropout(made)[0]), {name: widened(value) for name, value in inputs.items()}
     before = {name: buffer.clone() for name, buffer in wide.named_buffers()}
-    exact = Step(wide, wide_inputs, outputs, loss, widened(target), own=own)
+    exact = Step(wide, wide_inputs, outputs, loss, wide_target, own=own)
     narrow = draws.without_dropout(made)[0]
     near = Step(narrow, inputs, outputs, loss, target)
     stored_names = {tensor.name for tensor in graph.initializer}
     trained = [name for name in exact.gradients if name in stored_names]
 
     arrays = {f"input/{value.name}": stored(inputs[value.name]) for value in graph.input if isinstance(inputs.get(value.name), torch.Tensor)}
-    if target is not None:
-        arrays[f"input/{loss.target}"] = stored(target)
+    arrays |= {f"input/{name}": stored(tensor) for name, tensor in target.items()}
     arrays |= {"loss": exact.loss.cpu().numpy(), "own/loss": near.loss.cpu().numpy()}
     for name in trained:
         arrays[f"grad/{name}"], arrays[f"own/grad/{name}"] = exact.gradients[name].cpu().numpy(), near.gradients[name].cpu().numpy()
@@ -109,8 +109,8 @@ def reference(module, inputs, outputs, text, labels, graph, program, names):
     if own == torch.float32:
         for kind in ("bfloat16", "float16"):
             arrays |= autocast_errors(kind, made, inputs, outputs, loss, target, exact, trained, buffers)
-    arrays |= rounding(made, wide_inputs, outputs, loss, widened(target), own, exact, trained, buffers, [(near, narrow)])
-    arrays |= buffer_values(wide, buffers, wide_inputs, outputs, loss, widened(target), own)
+    arrays |= rounding(made, wide_inputs, outputs, loss, wide_target, own, exact, trained, buffers, [(near, narrow)])
+    arrays |= buffer_values(wide, buffers, wide_inputs, outputs, loss, wide_target, own)
     made_by_nodes = {output for node in graph.node for output in node.output if output}
     names = {name: value for name, value in names.items() if value in made_by_nodes}
     arrays |= {f"value/{name}": numbers for name, numbers in fingerprints(program, module, wide_inputs, own, names).items()}
@@ -120,13 +120,12 @@ def reference(module, inputs, outputs, text, labels, graph, program, names):
     if active or exact.dropout:
         meta["dropout"] = "off"
     arrays["meta"] = numpy.frombuffer(json.dumps(meta).encode(), dtype=numpy.uint8)
-    if drawn:
-        notes.append(f"the labels '{loss.target}' of the reference are drawn at random: {str(target.dtype)[6:]} {list(target.shape)}")
+    notes += [f"the labels '{name}' of the reference are drawn at random: {str(target[name].dtype)[6:]} {list(target[name].shape)}" for name in drawn]
     return arrays, notes
 
 
 def chosen_loss(made, inputs, outputs, text, labels, graph):
-    """Returns (loss, target, whether the target was drawn, notes). The target is an input of forward, one of `labels`, or drawn in the shape that the prediction asks for."""
+    """Returns (loss, {name: target}, the names of drawn ones, notes). A target is an input of forward, one of `labels`, or drawn in the shape that the prediction asks for."""
     with torch.no_grad():
         result, _ = draws.run(draws.without_dropout(made)[0], inputs)
     found = named_outputs(result, outputs)
@@ -136,18 +135,19 @@ def chosen_loss(made, inputs, outputs, text, labels, graph):
     if not prediction.is_floating_point() or (loss.form == "output" and prediction.numel() != 1):
         raise ExportError(f"--loss {loss.text}: the output '{loss.prediction}' is {str(prediction.dtype)[6:]} {list(prediction.shape)}\n"
                           f"hint: {'a loss is one number: take its mean' if loss.form == 'output' else 'a loss compares float predictions with a target'}")
-    unknown = sorted(set(labels) - {loss.target})
+    unknown = sorted(set(labels) - set(loss.targets))
     if unknown:
-        raise ExportError(f"labels are given for '{unknown[0]}', which the loss {loss.text} does not read\nhint: {f'its labels are {loss.target}' if loss.target else 'leave them out'}")
+        reads = f"its labels are {', '.join(loss.targets)}" if loss.targets else "leave them out"
+        raise ExportError(f"labels are given for '{unknown[0]}', which the loss {loss.text} does not read\nhint: {reads}")
     if loss.form == "output":
-        return loss, None, False, notes
-    if loss.target in inputs and loss.target in labels:
-        raise ExportError(f"'{loss.target}' is an input of forward, and labels are given for it too\nhint: leave out --label (labels=)")
+        return loss, {}, [], notes
+    twice = [name for name in loss.targets if name in inputs and name in labels]
+    if twice:
+        raise ExportError(f"'{twice[0]}' is an input of forward, and labels are given for it too\nhint: leave out --label (labels=)")
     loss.activation = losses.activation_behind(graph, loss.prediction, loss.form)
-    given = inputs.get(loss.target, labels.get(loss.target))
-    target = loss.draw_target(prediction) if given is None else given
-    loss.check_target(prediction, target)
-    return loss, target, given is None, notes
+    batch = next((value.shape[0] for value in inputs.values() if isinstance(value, torch.Tensor) and value.dim() > 0), None)
+    target, drawn = loss.complete(prediction, {name: inputs.get(name, labels.get(name)) for name in loss.targets}, batch)
+    return loss, target, drawn, notes
 
 
 def free_sizes(graph, inputs):
