@@ -49,7 +49,7 @@ ArrayRef<TrainingFlag> mpc::trainingFlags() {
        "metric",
        &Request::metrics,
        training::describeMetrics() +
-           "; without names of what the loss compares (default: accuracy of a classification)",
+           "; without names of what the loss compares (default: accuracy of a classification, token_error_rate of ctc)",
        {.commas = true}},
 
       {scaling, "loss-scale", &Request::lossScale,

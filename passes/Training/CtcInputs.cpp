@@ -196,3 +196,14 @@ void training::addDecoded(EntryBuilder &entry, const Prediction &prediction, Str
   outputs.emplace_back(name, sequences.labels);
   outputs.emplace_back(name + "_length", sequences.lengths);
 }
+
+FailureOr<Value> training::ctcDecisions(EntryBuilder &entry, const Prediction &prediction, StringRef names,
+                                        const LossSpec &spec) {
+  FailureOr<CtcOperands> operands = CtcFinder(entry, prediction, names, spec).find(entry.loc);
+  if (failed(operands))
+    return failure();
+  auto [targets, lengths] = names.split(':');
+  entry.keepArgument(entry.argument(targets));
+  entry.keepArgument(entry.argument(lengths.split(':').second));
+  return ctcFrames(GraphBuilder(entry.builder, entry.loc), *operands, spec.blank);
+}

@@ -18,5 +18,10 @@ mlir::FailureOr<mlir::Value> ctcLoss(EntryBuilder &entry, mlir::Location loc, co
 void addDecoded(EntryBuilder &entry, const Prediction &prediction, llvm::StringRef names, const LossSpec &spec,
                 llvm::SmallVectorImpl<std::pair<std::string, mlir::Value>> &outputs);
 
+/// Returns what evaluation compares with the targets of a CTC loss: the decoded label of each frame [N, T] (ctcFrames).
+/// Keeps the inputs that hold the targets and their lengths. Fails where the arguments fit no such loss.
+mlir::FailureOr<mlir::Value> ctcDecisions(EntryBuilder &entry, const Prediction &prediction, llvm::StringRef names,
+                                          const LossSpec &spec);
+
 } // namespace mpc::training
 #endif

@@ -31,5 +31,12 @@ struct CtcSequences {
 /// inputs' lengths are read.
 CtcSequences ctcDecoded(const graph::GraphBuilder &b, const CtcOperands &operands, int64_t blank);
 
+/// These stand for frames that add no label: because they repeat one, are blank or are not the sample's; and for frames
+/// with a score that is NaN. The runtime knows them (runtime/core/MetricSequences.h).
+inline constexpr int64_t kCtcNoLabel = -1, kCtcUndecided = -2;
+
+/// Returns the same sequences [N, T] i64 with each label at its frame, and the numbers above elsewhere.
+mlir::Value ctcFrames(const graph::GraphBuilder &b, const CtcOperands &operands, int64_t blank);
+
 } // namespace mpc::training
 #endif

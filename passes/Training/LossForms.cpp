@@ -264,16 +264,40 @@ FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef text, bool 
   return buildLoss(entry, loc, {name.str(), castTo(b, loc, scores, b.getF32Type())}, target, *spec, differentiated);
 }
 
-void training::addLossOutputs(EntryBuilder &entry, StringRef text,
-                              SmallVectorImpl<std::pair<std::string, Value>> &outputs) {
+namespace {
+/// A loss of sequences, its prediction and the names of its inputs.
+struct SequenceLoss {
+  LossSpec spec;
+  Prediction prediction;
+  std::string names;
+};
+} // namespace
+
+static std::optional<SequenceLoss> sequenceLoss(EntryBuilder &entry, StringRef text) {
   if (text.empty() || text.starts_with("output:"))
-    return;
+    return std::nullopt;
   FailureOr<LossSpec> spec = parseLossSpec(entry.loc, text);
   if (failed(spec) || spec->form->kind != LossTarget::Sequences)
-    return;
+    return std::nullopt;
   auto [name, target] = splitNames(spec->names, [&](StringRef name) { return bool(entry.output(name)); });
   Value scores = castTo(entry.builder, entry.loc, entry.output(name), entry.builder.getF32Type());
-  addDecoded(entry, {name.str(), scores}, target, *spec, outputs);
+  return SequenceLoss{*spec, {name.str(), scores}, target.str()};
+}
+
+void training::addLossOutputs(EntryBuilder &entry, StringRef text,
+                              SmallVectorImpl<std::pair<std::string, Value>> &outputs) {
+  if (std::optional<SequenceLoss> loss = sequenceLoss(entry, text))
+    addDecoded(entry, loss->prediction, loss->names, loss->spec, outputs);
+}
+
+std::optional<LossSequences> training::lossSequences(EntryBuilder &entry, StringRef text) {
+  std::optional<SequenceLoss> loss = sequenceLoss(entry, text);
+  if (!loss)
+    return std::nullopt;
+  FailureOr<Value> frames = ctcDecisions(entry, loss->prediction, loss->names, loss->spec);
+  if (failed(frames))
+    return std::nullopt;
+  return LossSequences{*frames, loss->prediction.name, StringRef(loss->names).split(':').first.str()};
 }
 
 LogicalResult training::checkLossNames(Location loc, StringRef text, ArrayRef<StatedOutput> outputs) {

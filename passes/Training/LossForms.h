@@ -17,6 +17,15 @@ mlir::FailureOr<mlir::Value> attachLoss(EntryBuilder &entry, llvm::StringRef spe
 void addLossOutputs(EntryBuilder &entry, llvm::StringRef spec,
                     llvm::SmallVectorImpl<std::pair<std::string, mlir::Value>> &outputs);
 
+/// This is what an evaluation compares with the targets of a loss of sequences.
+struct LossSequences {
+  mlir::Value frames;         ///< [N, T] i64: ctcFrames (CtcLoss.h)
+  std::string output, target; ///< the network's output with the scores, and the input with the targets
+};
+/// Builds it in an entry to which attachLoss has attached the same `spec`; nullopt for the losses that compare no
+/// sequences.
+std::optional<LossSequences> lossSequences(EntryBuilder &entry, llvm::StringRef spec);
+
 /// Splits OUTPUT:TARGET. Names may hold colons themselves (`logits:0`), so the output is the shortest name that exists.
 /// Where none exists, the text up to the first colon is taken for it. An empty target means that there is none.
 std::pair<llvm::StringRef, llvm::StringRef> splitNames(llvm::StringRef names,

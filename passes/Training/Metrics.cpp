@@ -86,8 +86,8 @@ static std::string nameOf(const EntryBuilder &entry, Value v) {
 
 namespace {
 /// The form in which a metric takes its scores: a label is the number of a class, of which each has a score; a
-/// target belongs to one score, and is yes or no, or a number.
-enum class Takes { Labels, Targets, Either };
+/// target belongs to one score, and is yes or no, or a number. Sequences are what a ctc loss compares.
+enum class Takes { Labels, Targets, Either, Sequences };
 
 struct MetricKind {
   StringLiteral name; // "top" stands for top1, top2, ...
@@ -117,6 +117,7 @@ static constexpr MetricKind metricKinds[] = {
     {"exact", Takes::Targets, false, true},
     {"mae", Takes::Targets},
     {"rmse", Takes::Targets},
+    {"token_error_rate", Takes::Sequences},
 };
 static constexpr StringLiteral averages[] = {"macro", "micro", "binary"};
 
@@ -171,17 +172,19 @@ namespace {
 class MetricBuilder {
 public:
   MetricBuilder(EntryBuilder &entry, StringRef lossText, Value loss)
-      : entry(entry), classification(findClassification(loss)), own(scoresOf(entry, classification)) {
+      : entry(entry), classification(findClassification(loss)), own(scoresOf(entry, classification)),
+        lossText(lossText) {
     std::tie(lossOutput, lossTarget) = lossNames(entry, lossText);
   }
 
   LogicalResult add(StringRef text);
-  /// Adds the accuracy of the loss where that is a classification.
+  /// Adds the accuracy of the loss where that is a classification, and the error rate of sequences.
   void addDefault();
   ArrayAttr get() { return entry.builder.getArrayAttr(all); }
 
 private:
   LogicalResult addOfTheLoss(const MetricSpec &spec, StringRef text);
+  LogicalResult addSequences(MetricSpec spec, StringRef text, const LossSequences &sequences);
   LogicalResult addLabels(const MetricSpec &spec, StringRef text, Value logits, Value labels);
   LogicalResult addTargets(const MetricSpec &spec, StringRef text, Value scores, Value targets);
   LogicalResult checkClasses(const MetricSpec &spec, StringRef text, int64_t classes);
@@ -193,6 +196,7 @@ private:
   EntryBuilder &entry;
   Classification classification;
   std::optional<Scores> own;
+  StringRef lossText;
   std::string lossOutput, lossTarget;
   SmallVector<Attribute> all;
   llvm::StringSet<> names, wholes; // short ones that are taken, and those with output and target
@@ -307,8 +311,24 @@ LogicalResult MetricBuilder::addTargets(const MetricSpec &spec, StringRef text, 
   return append(spec, text, {scores, axis}, name, spec.target);
 }
 
+LogicalResult MetricBuilder::addSequences(MetricSpec spec, StringRef text, const LossSequences &sequences) {
+  spec.output = sequences.output;
+  spec.target = sequences.target;
+  std::string name = spec.output;
+  do
+    name += ".decoded";
+  while (entry.output(name));
+  return append(spec, text, {sequences.frames, 1}, name, spec.target);
+}
+
 LogicalResult MetricBuilder::addOfTheLoss(const MetricSpec &spec, StringRef text) {
   MetricSpec named = spec;
+  if (spec.kind->takes == Takes::Sequences) {
+    if (std::optional<LossSequences> sequences = lossSequences(entry, lossText))
+      return addSequences(spec, text, *sequences);
+    return emitErrorWithHint(entry.loc, "metric '" + text + "': the loss compares no sequences",
+                             "it is for --loss=ctc:LOGITS:TARGETS:INPUT_LENGTHS:TARGET_LENGTHS");
+  }
   if (spec.kind->takes != Takes::Targets && own) {
     named.output = nameOf(entry, own->logits);
     named.target = entry.argumentName(stripViews(classification.labels)).str();
@@ -334,6 +354,9 @@ LogicalResult MetricBuilder::add(StringRef text) {
     return failure();
   if (spec->output.empty())
     return addOfTheLoss(*spec, text);
+  if (spec->kind->takes == Takes::Sequences)
+    return emitErrorWithHint(entry.loc, "metric '" + text + "' takes no names",
+                             "write " + spec->name + ": it compares what a ctc loss compares");
   Value output = entry.output(spec->output);
   if (!output && spec->output == "logits")
     output = own ? own->logits : classification.logits;
@@ -357,6 +380,10 @@ void MetricBuilder::addDefault() {
   if (own)
     (void)append({&metricKinds[0], "accuracy", "", ""}, "accuracy", *own, nameOf(entry, own->logits),
                  entry.argumentName(stripViews(classification.labels)));
+  else if (std::optional<LossSequences> sequences = lossSequences(entry, lossText))
+    (void)addSequences({llvm::find_if(metricKinds, [](const MetricKind &k) { return k.takes == Takes::Sequences; }),
+                        "token_error_rate", "", ""},
+                       "token_error_rate", *sequences);
 }
 
 FailureOr<ArrayAttr> training::addMetrics(EntryBuilder &entry, ArrayRef<std::string> texts, StringRef lossText,

@@ -59,6 +59,8 @@ std::string Evaluation::asJson() const {
     add("", metric.table.empty() ? jsonNumber(metric.value) : jsonTable(metric.table));
     if (metric.correct)
       add("_correct", concat(*metric.correct));
+    if (metric.errors)
+      add("_errors", concat(*metric.errors));
     add("_counted", concat(metric.counted));
     if (metric.columns)
       add("_classes", concat(metric.columns->first));
@@ -89,8 +91,9 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
   std::map<const Port *, Tensor> scores;
   for (const Metric &metric : session.manifest().metrics) {
     const RunningMetric &added = metrics.emplace_back(metric, entry);
-    const Port &port = added.targets();
-    targets[&port].resize(size_t(elementsOf(port.shape)) * sizeOf(port.dtype));
+    for (const Port *port : {&added.targets(), added.lengths()})
+      if (port)
+        targets[port].resize(size_t(elementsOf(port->shape)) * sizeOf(port->dtype));
     scores[&added.scores()];
   }
   Batches batches(data, {&entry}, {});
@@ -117,7 +120,8 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
     for (auto &[port, tensor] : scores)
       tensor = session.read(*port);
     for (RunningMetric &metric : metrics)
-      metric.add(scores[&metric.scores()], targets[&metric.targets()].data(), batch->count, data.batch());
+      metric.add(scores[&metric.scores()], targets[&metric.targets()].data(),
+                 metric.lengths() ? targets[metric.lengths()].data() : nullptr, batch->count, data.batch());
     result.samples += batch->count;
     if (progress)
       progress(result.samples);

@@ -3,6 +3,7 @@
 
 #include "runtime/core/MetricCounts.h"
 #include "runtime/core/MetricScores.h"
+#include "runtime/core/MetricSequences.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
@@ -13,8 +14,8 @@ namespace mpc::rt {
 std::string MetricResult::text(const std::string &separator) const {
   std::string more;
   auto add = [&](const std::string &part) { more += concat(more.empty() ? " (" : "; ", part); };
-  if (correct)
-    add(concat(*correct, "/", counted));
+  if (correct || errors)
+    add(concat(correct ? *correct : *errors, "/", counted));
   if (columns && columns->first < columns->second)
     add(concat("over ", columns->first, " of ", columns->second, " classes"));
   if (nan > 0)
@@ -49,6 +50,8 @@ std::string MetricResult::tableText() const {
 
 std::unique_ptr<Measure> makeMeasure(const std::string &kind, const ScoreLayout &layout) {
   std::string name = kind.substr(0, kind.find(':')), average = kind.substr(std::min(kind.size(), name.size() + 1));
+  if (layout.sequences)
+    return kind == "token_error_rate" ? makeErrorRate() : nullptr;
   if (auto measure = makeCountMeasure(name, average, layout))
     return measure;
   return average.empty() ? makeScoreMeasure(name, layout) : nullptr;
@@ -61,6 +64,26 @@ RunningMetric::RunningMetric(const Metric &metric, const Entry &entry)
   if (!scores_ || !targets_)
     fail(where, concat("the eval entry has no output '", metric.logits, "' or no input '", metric.labels, "'"),
          "compile the model again");
+  if (metric.kind == "token_error_rate")
+    findSequences(entry, where);
+  else
+    findLayout(metric, where);
+}
+
+void RunningMetric::findSequences(const Entry &entry, const std::string &where) {
+  layout_.sequences = true;
+  measure_ = makeMeasure("token_error_rate", layout_);
+  lengths_ = targets_->sequences ? entry.input(targets_->sequences->lengths) : nullptr;
+  if (lengths_ && scores_->shape.size() == 2 && targets_->shape.size() == 2 &&
+      scores_->shape[0] == targets_->shape[0] && elementsOf(lengths_->shape) == targets_->shape[0])
+    return;
+  fail(where,
+       concat("decoded labels ", toString(scores_->shape), " and targets ", toString(targets_->shape),
+              " are no sequences with lengths"),
+       "compile the model again");
+}
+
+void RunningMetric::findLayout(const Metric &metric, const std::string &where) {
   const Shape &shape = scores_->shape;
   const int64_t elements = elementsOf(shape), targets = elementsOf(targets_->shape);
   layout_.elementwise = elements == targets;
@@ -90,8 +113,27 @@ RunningMetric::RunningMetric(const Metric &metric, const Entry &entry)
   rowTargets_.resize(layout_.elementwise ? row_.size() : 1);
 }
 
-void RunningMetric::add(const Tensor &scores, const void *targets, int64_t count, int64_t batch) {
-  const auto [outer, columns, inner, elementwise] = layout_;
+void RunningMetric::addSequences(const Tensor &decoded, const void *targets, const void *lengths, int64_t count) {
+  const size_t frames = size_t(scores_->shape[1]), longest = size_t(targets_->shape[1]);
+  for (size_t n = 0; n < size_t(count); ++n) {
+    row_.clear();
+    rowTargets_.clear();
+    for (size_t t = 0; t < frames; ++t)
+      if (double label = decoded.at(n * frames + t); label != kNoLabel) {
+        nan_ += label == kUndecided;
+        row_.push_back(label);
+      }
+    const double length = loadDouble(lengths_->dtype, lengths, n);
+    for (size_t s = 0; s < longest && double(s) < length; ++s)
+      rowTargets_.push_back(loadDouble(targets_->dtype, targets, n * longest + s));
+    measure_->add(row_, rowTargets_);
+  }
+}
+
+void RunningMetric::add(const Tensor &scores, const void *targets, const void *lengths, int64_t count, int64_t batch) {
+  if (layout_.sequences)
+    return addSequences(scores, targets, lengths, count);
+  const auto [outer, columns, inner, elementwise, sequences] = layout_;
   int64_t positions = outer * inner * count / batch; // samples come first among the positions
   for (int64_t p = 0; p < positions; ++p) {
     size_t base = size_t(p / inner * columns * inner + p % inner);

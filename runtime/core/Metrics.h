@@ -14,14 +14,18 @@ struct ScoreLayout {
   /// True if each score has a target of its own (yes or no, or a number); false if a position's target is a label, the
   /// number of one of the columns, which are classes then.
   bool elementwise = false;
+  /// True if a position is a sample, whose scores are the decoded labels of its frames, and whose targets are a row of
+  /// labels (MetricSequences.h).
+  bool sequences = false;
 };
 
 struct MetricResult {
   std::string name;
-  double value = 0;               // NaN where the metric is not defined
-  std::optional<int64_t> correct; // of a metric that is a share of `counted`
-  int64_t counted = 0;            // positions; for multilabel and the errors elements
-  int64_t nan = 0;                // positions with a score that is NaN
+  double value = 0;                   // NaN where the metric is not defined
+  std::optional<int64_t> correct;     // of a metric that is a share of `counted`
+  int64_t counted = 0;                // positions; for multilabel and the errors elements; for sequences labels
+  int64_t nan = 0;                    // positions with a score that is NaN
+  std::optional<int64_t> errors = {}; // of a metric that is a rate of errors in `counted`
   /// For a mean over columns: over how many it goes, and how many there are.
   std::optional<std::pair<int64_t, int64_t>> columns = {};
   /// Row: the label; column: the class with the largest score. Only `confusion` has it.
@@ -54,15 +58,21 @@ public:
   /// do not match, and for an unknown kind.
   RunningMetric(const Metric &metric, const Entry &entry);
   /// Adds the first `count` of `batch` samples of the entry that just ran; `targets` in logical order. Labels
-  /// outside [0, C), and the metric's ignored one, are not counted.
-  void add(const Tensor &scores, const void *targets, int64_t count, int64_t batch);
+  /// outside [0, C), and the metric's ignored one, are not counted. `lengths` is read where lengths() is a port.
+  void add(const Tensor &scores, const void *targets, const void *lengths, int64_t count, int64_t batch);
   MetricResult result() const;
   const Port &scores() const { return *scores_; }
   const Port &targets() const { return *targets_; }
+  /// Returns the input that says how long the row of each sample's labels is; null for metrics of no sequences.
+  const Port *lengths() const { return lengths_; }
 
 private:
+  void findLayout(const Metric &metric, const std::string &where);
+  void findSequences(const Entry &entry, const std::string &where);
+  void addSequences(const Tensor &decoded, const void *targets, const void *lengths, int64_t count);
+
   std::string name_;
-  const Port *scores_, *targets_;
+  const Port *scores_, *targets_, *lengths_ = nullptr;
   std::optional<int64_t> ignored_;
   ScoreLayout layout_;
   std::unique_ptr<Measure> measure_;

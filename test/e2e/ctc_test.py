@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The CTC loss and its gradient against float64: of few frames, the sum over all paths that there are; of many frames, numbers that torch.nn.functional.ctc_loss gave for the same
-data. Targets that no path spells, options, evaluation, emulated GPUs, and what is refused.
+data. Targets that no path spells, options, evaluation, decoding and its error rate, emulated GPUs, and what is refused.
 
 The bounds: fp32 adds some ten logarithms for each frame, with errors of 1e-7 each; fp16 and bf16 round the scores, which are below 4, to 2e-3 and 2e-2.
 """
 import itertools
+import json
 import os
 import sys
 
@@ -215,6 +216,71 @@ def decoded():
                 raise harness.Failure(f"decoded {got['decoded'].tolist()} of lengths {got['decoded_length'].tolist()}, expected {read}")
 
 
+def distance(read, target):
+    """Levenshtein's distance by its definition."""
+    table = np.zeros((len(read) + 1, len(target) + 1), int)
+    table[:, 0], table[0] = np.arange(len(read) + 1), np.arange(len(target) + 1)
+    for i, j in itertools.product(range(len(read)), range(len(target))):
+        table[i + 1, j + 1] = min(table[i, j + 1] + 1, table[i + 1, j] + 1, table[i, j] + (read[i] != target[j]))
+    return int(table[-1, -1])
+
+
+def error_rate(blank=0, time_first=False, integers=np.int64, precision="fp32", target="host", loss=LOSS, metric=()):
+    """eval's text and JSON, and the lines and the log of a training, against numpy: over all samples, in batches of which the last one is not full."""
+    def run():
+        with harness.folder() as folder:
+            x, targets, frames, lengths = random_cases(14, blank, possible=True)
+            x = x.astype(np.float16).astype(np.float32)  # exact in every precision
+            counts = frames if ":frames:" in loss else np.full(SAMPLES, FRAMES)
+            save(folder, x, targets.astype(integers), frames.astype(integers), lengths.astype(integers))
+            compiled(folder, network([24, FRAMES, CLASSES], time_first), f"{loss},max_target={LONGEST},blank={blank}", "-q", "--precision=" + precision,
+                     "--target=" + (target if target == "host" else target + ",emulator"), *metric)
+            read = [spelled(row[:count].argmax(1).tolist(), blank) for row, count in zip(x, counts)]
+            errors, total = sum(distance(a, b[:count]) for a, b, count in zip(read, targets.tolist(), lengths)), int(lengths.sum())
+            if not 0.2 * total < errors < 2 * total:
+                raise harness.Failure(f"{errors} errors of {total} labels say little")
+            device = ["--device", "host" if target == "host" else "emulator"]
+            found = json.loads(harness.must(["./m", "eval", "--data", "data.npz", "--json", *device], cwd=folder))
+            expect("eval's JSON", [found["token_error_rate"], found["token_error_rate_errors"], found["token_error_rate_counted"]], [errors / total, errors, total], 1e-8)
+            line = f"token_error_rate: {errors / total:.6g} ({errors}/{total})\n"
+            said = harness.must(["./m", "eval", "--data", "data.npz", *device], cwd=folder)
+            if line not in said:
+                raise harness.Failure(f"'{line}' is not in {said}")
+            if target != "host":
+                return
+            said = "".join(harness.run(["./m", "train", "--data", "data.npz", "--val", "data.npz", "--epochs", "1", "--log", "log.jsonl"], cwd=folder)[1:])
+            if line.strip().replace(":", "") not in said:
+                raise harness.Failure(f"'{line.strip()}' is not in {said}")
+            logged = [row for row in map(json.loads, open(f"{folder}/log.jsonl")) if "val_samples" in row]
+            expect("the log", [row["token_error_rate"] for row in logged], [errors / total], 1e-8)
+    return run
+
+
+def undecided():
+    """A frame with a score that is NaN reads no label, but counts as one that is wrong; one behind a sample's last frame is not read."""
+    with harness.folder() as folder:
+        # The network has 1e30 times 1e30, which is infinite, minus itself.
+        g = Graph()
+        g.parameter("p", (CLASSES,), value=1e30)
+        y = g.node("Mul", [g.input("x", [2, FRAMES, CLASSES]), "p"], "scaled")
+        g.node("Sub", [y, g.node("Mul", [y, g.constant("one", np.float32(1))], "again")], "difference")
+        g.node("Add", ["difference", "x"], "logits")
+        g.output("logits", [2, FRAMES, CLASSES])
+        x = np.zeros((3, FRAMES, CLASSES), np.float32)
+        for n, row in enumerate(([1, 1, 0, 2, 3], [2, 0, 0, 0, 0], [0, 0, 0, 0, 0])):
+            x[n, range(FRAMES), row] = 1
+        x[0, 4, 1] = x[1, 4, 1] = 1e30
+        save(folder, x, np.array([[1, 2, 3, 3], [3, 1, 1, 1], [1, 1, 1, 1]]), np.array([5, 4, 5]), np.array([3, 1, 0]))
+        compiled(folder, g, LOSS + f",max_target={LONGEST}", "-q", "--precision=fp32", "--trainable=^p$")
+        said = harness.must(["./m", "eval", "--data", "data.npz"], cwd=folder)
+        if "token_error_rate: 0.5 (2/4; 1 with NaN scores)\n" not in said:
+            raise harness.Failure(said)
+        save(folder, x, np.ones((3, 4), int), np.array([5, 4, 5]), np.zeros(3, int))
+        found = json.loads(harness.must(["./m", "eval", "--data", "data.npz", "--json"], cwd=folder))
+        if found["token_error_rate"] is not None or found["token_error_rate_errors"] != 4 or found["token_error_rate_counted"] != 0:
+            raise harness.Failure(f"targets without labels have the rate {found}")
+
+
 def announced():
     """What the data hold is said beforehand."""
     with harness.folder() as folder:
@@ -251,6 +317,12 @@ CASES = {
     "repeats that may cost 0": refused(at(0, 4, 1), None, option=",zero_infinity"),
     "few frames": refused(at(1, 3, 2), "target: sample 3 has 3 labels, which need 3 frames, and has 2"),
     "decoding": decoded,
+    "error rate": error_rate(),
+    "error rate, time first": error_rate(blank=2, time_first=True, integers=np.int32, metric=["--metric=token_error_rate"]),
+    "error rate of all frames": error_rate(blank=3, loss=LOSS.replace(":frames:", "::")),
+    "error rate fp16": error_rate(precision="fp16"),
+    "error rate sm_80": error_rate(target="sm_80"),
+    "error rate of NaN": undecided,
     "what is said of the data": announced,
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/core/Evaluate.h"
 #include "runtime/core/MetricCounts.h"
 #include "runtime/core/MetricScores.h"
+#include "runtime/core/MetricSequences.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -132,6 +133,45 @@ TEST(Metrics, ErrorsAndPerplexity) {
   EXPECT_EQ(value("perplexity", {{-INFINITY, 0}}, {{0}}), INFINITY);
   EXPECT_EQ(makeMeasure("perplexity", {1, 3, 1, true}), nullptr);
   EXPECT_EQ(makeMeasure("mae", {1, 3, 1, false}), nullptr);
+}
+
+TEST(Metrics, ErrorsOfSequences) {
+  auto distance = [](std::vector<double> a, std::vector<double> b) {
+    EXPECT_EQ(editDistance(a, b), editDistance(b, a));
+    return editDistance(a, b);
+  };
+  EXPECT_EQ(distance({}, {}), 0);
+  EXPECT_EQ(distance({}, {1, 2}), 2);
+  EXPECT_EQ(distance({1, 2, 3}, {1, 2, 3}), 0);
+  EXPECT_EQ(distance({1, 2, 3}, {2, 3, 4}), 2);                      // one goes in front, one comes at the end
+  EXPECT_EQ(distance({1, 2, 3, 3, 4, 5}, {6, 2, 3, 3, 2, 5, 7}), 3); // kitten, sitting
+  auto measure = makeMeasure("token_error_rate", {.sequences = true});
+  ASSERT_NE(measure, nullptr);
+  MetricResult result;
+  result.name = "token_error_rate";
+  measure->finish(result);
+  EXPECT_TRUE(std::isnan(result.value));
+  measure->add(std::vector<double>{1, 2, 3}, std::vector<double>{2, 3, 4});
+  measure->add(std::vector<double>{kUndecided}, std::vector<double>{4, 4});
+  measure->add(std::vector<double>{}, std::vector<double>{});
+  measure->finish(result);
+  EXPECT_EQ(result.text(": "), "token_error_rate: 0.8 (4/5)"); // of all labels, not a mean over samples
+  EXPECT_EQ(makeMeasure("token_error_rate", {}), nullptr);
+  EXPECT_EQ(makeMeasure("accuracy", {.sequences = true}), nullptr);
+}
+
+TEST(Metrics, ErrorRatesWantSequencesWithLengths) {
+  std::string manifest = logisticManifest();
+  manifest.replace(manifest.find(R"("kind": "accuracy")"), 18, R"("kind": "token_error_rate")");
+  TemporaryFolder folder;
+  Session session(logisticProgram(manifest));
+  DataOptions options;
+  options.files = {writeLogisticData(folder / "d.npz", 8)};
+  Dataset data(options, inputsOf({&session.entry("eval")}), 4);
+  EXPECT_EQ(
+      errorOf([&] { evaluate(session, data); }).text(),
+      "error: metric 'accuracy': decoded labels [4,2] and targets [4] are no sequences with lengths\nhint: compile "
+      "the model again\n");
 }
 
 TEST(Metrics, ScoresThatAreNoNumbersAreNoDecisions) {

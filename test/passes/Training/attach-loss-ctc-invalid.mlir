@@ -11,6 +11,8 @@
 // RUN: not mpc-opt %s --mpc-attach-loss=loss=ctc:y:t:frames:length,zero_infinity=maybe 2>&1 | FileCheck %s --check-prefix=FLAG
 // RUN: not mpc-opt %s --mpc-attach-loss=loss=ctc:y:t:frames:length,reduction=none 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not mpc-opt %s --mpc-attach-loss=loss=mse:y:t,zero_infinity 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=ctc:y:t:frames:length metric=token_error_rate,token_error_rate,accuracy,token_error_rate:y:t" 2>&1 | FileCheck %s --check-prefix=METRIC
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t metric=token_error_rate" 2>&1 | FileCheck %s --check-prefix=RATE
 
 // NAMES: error: loss 'ctc' does not find its three inputs in 't:length'
 // NAMES: note: hint: write ctc:LOGITS:TARGETS:INPUT_LENGTHS:TARGET_LENGTHS; INPUT_LENGTHS may be empty, then every sample has all frames
@@ -32,6 +34,12 @@
 // FLAG: error: loss 'ctc': zero_infinity='maybe' is not true or false
 // NONE: error: loss 'ctc': reduction='none' is not mean or sum: a loss is one number
 // OTHER: error: loss 'mse' has no option 'zero_infinity'
+// METRIC: error: metric 'token_error_rate' is given twice
+// METRIC: error: metric 'accuracy': the loss does not say what it compares; it is no classification whose labels are an input
+// METRIC: error: metric 'token_error_rate:y:t' takes no names
+// METRIC: note: hint: write token_error_rate: it compares what a ctc loss compares
+// RATE: error: metric 'token_error_rate': the loss compares no sequences
+// RATE: note: hint: it is for --loss=ctc:LOGITS:TARGETS:INPUT_LENGTHS:TARGET_LENGTHS
 train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 func.func @forward(%x: tensor<2x5x4xf32> {train.name = "x", train.batched}, %own: tensor<2x3xi64> {train.name = "own", train.batched})
     -> (tensor<2x5x4xf32> {train.name = "y"}, tensor<2x20xf32> {train.name = "flat"}, tensor<5x4x2xf32> {train.name = "lost"}, tensor<2x2x4xf32> {train.name = "mixed"}) {

@@ -4,7 +4,8 @@
 // RUN: mpc-opt %s --mpc-attach-loss=loss=ctc:square:t:frames:length,max_target=3 | FileCheck %s --check-prefix=SQUARE
 
 // Two samples of five frames have scores of four classes. What nobody said is noted: targets are as long as the frames, which is the most that they can spell.
-// MOST: module attributes {train.assumed = ["--loss=ctc:y:t:frames:length,batch_first=true,max_target=5: 'y' [2,5,4] has 5 frames of 2 samples, the targets 't' are [2,5]"]}
+// MOST: module attributes {train.assumed = ["--loss=ctc:y:t:frames:length,batch_first=true,max_target=5: 'y' [2,5,4] has 5 frames of 2 samples, the targets 't' are [2,5]"],
+// MOST-SAME: train.metrics = [{axis = 1 : i64, kind = "token_error_rate", labels = "t", logits = "y.decoded", name = "token_error_rate"}]}
 // CHECK-LABEL: train.step @main(
 // CHECK-SAME: tensor<2x5xi64> {train.batched, train.name = "t", train.sequences = {blank = 0 : i64, classes = 4 : i64, frames = 5 : i64, input_lengths = "frames", lengths = "length"}}
 // CHECK-SAME: tensor<2xi64> {train.batched, train.lengths_up_to = 5 : i64, train.name = "frames"}
@@ -20,9 +21,10 @@
 // An alignment that does not exist makes loss and gradients infinite: callers may give batches that nobody has checked.
 // CHECK: graph.constant dense<0x7F800000> : tensor<f32>
 
-// Evaluation needs no gradient, and has a loss for each sample.
+// Evaluation needs no gradient, and has a loss for each sample. The runtime counts errors in the decoded label of each frame.
 // CHECK-LABEL: func.func @eval(
 // CHECK-SAME: tensor<2xf32> {{{.*}}train.name = "sample_loss"
+// CHECK-SAME: tensor<2x5xi64> {train.batched, train.name = "y.decoded", train.role = "output"}
 // CHECK: graph.scan 3 carry
 // CHECK-NOT: graph.scan 3 reverse
 
