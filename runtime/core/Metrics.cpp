@@ -113,9 +113,9 @@ void RunningMetric::findLayout(const Metric &metric, const std::string &where) {
   rowTargets_.resize(layout_.elementwise ? row_.size() : 1);
 }
 
-void RunningMetric::addSequences(const Tensor &decoded, const void *targets, const void *lengths, int64_t count) {
+void RunningMetric::addSequences(const Tensor &decoded, const void *targets, const void *lengths, int64_t rows) {
   const size_t frames = size_t(scores_->shape[1]), longest = size_t(targets_->shape[1]);
-  for (size_t n = 0; n < size_t(count); ++n) {
+  for (size_t n = 0; n < size_t(rows); ++n) {
     row_.clear();
     rowTargets_.clear();
     for (size_t t = 0; t < frames; ++t)
@@ -132,7 +132,7 @@ void RunningMetric::addSequences(const Tensor &decoded, const void *targets, con
 
 void RunningMetric::add(const Tensor &scores, const void *targets, const void *lengths, int64_t count, int64_t batch) {
   if (layout_.sequences)
-    return addSequences(scores, targets, lengths, count);
+    return addSequences(scores, targets, lengths, scores_->shape[0] * count / batch);
   const auto [outer, columns, inner, elementwise, sequences] = layout_;
   int64_t positions = outer * inner * count / batch; // samples come first among the positions
   for (int64_t p = 0; p < positions; ++p) {

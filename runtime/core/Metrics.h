@@ -69,7 +69,7 @@ public:
 private:
   void findLayout(const Metric &metric, const std::string &where);
   void findSequences(const Entry &entry, const std::string &where);
-  void addSequences(const Tensor &decoded, const void *targets, const void *lengths, int64_t count);
+  void addSequences(const Tensor &decoded, const void *targets, const void *lengths, int64_t rows);
 
   std::string name_;
   const Port *scores_, *targets_, *lengths_ = nullptr;
