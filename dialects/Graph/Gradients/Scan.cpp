@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Gradients/ReverseMode.h"
 #include "dialects/Graph/IR/GraphBuilder.h"
+#include "dialects/Graph/IR/ScanRewrites.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -206,6 +207,7 @@ void ScanGradient::buildBackward() {
   for (unsigned i : sliced)
     stacks.push_back(scan.getOperand(i).getType());
   auto backward = b.create<ScanOp>(scan.getTrips(), !scan.getReverse(), inits, fixed, stacked, stacks);
+  backward->setAttr(kSumsGradientsAttr, b.builder.getUnitAttr());
   Block &body = backward.getBlock();
   IRMapping mapping;
   for (auto [argument, v] : llvm::zip_equal(body.getArguments(), standFor))

@@ -111,7 +111,7 @@ struct CarryRounded : OpRewritePattern<ScanOp> {
     for (unsigned i = 0; i < op.getInits().size(); ++i)
       for (Operation *user : op.carried()[i].getUsers())
         if (auto cast = dyn_cast<CastOp>(user);
-            cast && narrows(cast) && !roundedTo(op.carried()[i]) && op.yielded()[i] != op.carried()[i]) {
+            cast && narrows(cast) && !roundedTo(op.carried()[i]) && op.yielded()[i].getDefiningOp()) {
           carry(op, i, cast, rewriter);
           return success();
         }

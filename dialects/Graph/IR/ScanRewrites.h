@@ -6,6 +6,9 @@
 
 namespace mpc::graph {
 
+/// This unit attribute of a scan says that the sums that it carries are gradients (Gradients/Scan.cpp).
+inline constexpr llvm::StringLiteral kSumsGradientsAttr = "graph.sums_gradients";
+
 /// Adds the pattern that computes carried sums of products and of sums behind the scan.
 void addScanSumPatterns(mlir::RewritePatternSet &patterns);
 /// Adds the pattern that carries and stacks in a narrower type what every reader rounds to it.

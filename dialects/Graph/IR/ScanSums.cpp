@@ -45,13 +45,17 @@ private:
     Value v = add.getLhs() == sum ? add.getRhs() : add.getLhs();
     if (v.getType() != add.getType())
       return nullptr;
-    for (auto cast = v.getDefiningOp<CastOp>(); cast && cast->hasOneUse(); cast = v.getDefiningOp<CastOp>())
-      v = cast.getX();
+    // The terms of a gradient's sum are rounded to the low type one by one, or all together, as those of a layer that
+    // computes all samples in one product. Other sums keep their roundings.
+    if (op->hasAttr(kSumsGradientsAttr))
+      for (auto cast = v.getDefiningOp<CastOp>(); cast && cast->hasOneUse() && widens(cast);
+           cast = v.getDefiningOp<CastOp>())
+        v = cast.getX();
     Operation *term = v.getDefiningOp();
     if (!term || !term->hasOneUse())
       return nullptr;
     auto changes = [&](Value factor) { // whether iterations have values of their own
-      auto argument = dyn_cast<BlockArgument>(factor);
+      auto argument = dyn_cast<BlockArgument>(narrowest(factor));
       return !argument || !op.isInvariant(argument.getArgNumber());
     };
     if (auto product = dyn_cast<MatMulOp>(term)) {
@@ -90,6 +94,9 @@ private:
     total = b.add(op.getInits()[sum.index], b.cast(total, elementOf(op.getInits()[sum.index])));
 
     Block &body = made.getBlock();
+    for (Value &v : stacked) // the old block ends with its arguments
+      if (auto argument = dyn_cast<BlockArgument>(v))
+        v = body.getArgument(argument.getArgNumber());
     rewriter.inlineBlockBefore(&op.getBlock(), &body, body.end(), body.getArguments());
     Operation *yield = body.getTerminator();
     rewriter.modifyOpInPlace(yield, [&] {
@@ -104,15 +111,18 @@ private:
   /// Returns what a value was widened from, or the value.
   static Value narrowest(Value v) {
     auto cast = v.getDefiningOp<CastOp>();
-    bool wider = cast && isFloat(cast.getX()) &&
-                 elementOf(cast.getX()).getIntOrFloatBitWidth() < elementOf(v).getIntOrFloatBitWidth();
-    return wider ? cast.getX() : v;
+    return cast && widens(cast) ? cast.getX() : v;
+  }
+  /// Whether a cast is from one float type to a wider one, which is exact.
+  static bool widens(CastOp cast) {
+    return isFloat(cast.getX()) && isFloat(cast.getY()) &&
+           elementOf(cast.getX()).getIntOrFloatBitWidth() < elementOf(cast.getY()).getIntOrFloatBitWidth();
   }
 
   /// Returns the slice of a stacked operand that `v` is, perhaps in another type; or null.
   static Value sliceOf(ScanOp op, Value v) {
     if (auto cast = v.getDefiningOp<CastOp>())
-      v = cast.getX();
+      v = cast.getX(); // the operand is cast as its slices were
     auto argument = dyn_cast<BlockArgument>(v);
     return argument && op.isStacked(argument.getArgNumber()) ? v : Value();
   }
