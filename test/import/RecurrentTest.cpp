@@ -66,6 +66,17 @@ TEST(Recurrent, LengthsThatAreDataAreBounded) {
   EXPECT_NE(r.ir.find("train.lengths_up_to = 5"), std::string::npos) << r.ir;
 }
 
+TEST(Recurrent, LengthsThatATableCountsAreBounded) {
+  ModelBuilder model(17);
+  model.ints("table", {0, 1, 2, 3, 4, 5}).input("lengths", {int64_t(2)}, onnx::TensorProto::INT64);
+  model.node("Gather", {"table", "lengths"}, {"y"});
+  model.output("y");
+  Imported r = test::import(model);
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_NE(r.ir.find("train.lengths_up_to = 5"), std::string::npos) << r.ir;
+  EXPECT_EQ(r.ir.find("train.indices_below"), std::string::npos) << r.ir;
+}
+
 TEST(Recurrent, ErrorsSayWhatIsWrong) {
   expectError({"LSTM", 4, 1, {{"direction", std::string("sideways")}}}, "direction 'sideways' is not known",
               "bidirectional");

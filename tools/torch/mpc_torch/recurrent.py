@@ -43,7 +43,7 @@ class Padded(rnn.PackedSequence):
 
 
 def is_valid(lengths, steps):
-    """Returns [T, B]: whether a time step is within a sample's length. The table makes the lengths indices, so that mpc finds one beyond T in the data."""
+    """Returns [T, B]: whether a time step is within a sample's length. mpc knows from the table, which counts from 0 to T, that these are lengths, and finds others in the data."""
     return torch.arange(steps).unsqueeze(1) < torch.arange(steps + 1)[lengths].unsqueeze(0)
 
 

@@ -23,6 +23,18 @@ static Value resolved(Node &n, Value indices, int64_t extent) {
   return n.select(n.compare(Predicate::lt, i, n.i64(0)), n.add(i, n.i64(extent)), i);
 }
 
+/// Whether a constant holds 0, 1, 2, ...: what is looked up there is a length (tools/torch/export.py writes masks of
+/// padded sequences like that), and a negative one is no place from the end.
+static bool countsUp(const Entry &table) {
+  if (!table.constant || table.type.getRank() != 1 || !isa<IntegerType>(table.type.getElementType()))
+    return false;
+  std::vector<int64_t> values = table.constant->ints();
+  for (auto [i, value] : llvm::enumerate(values))
+    if (value != int64_t(i))
+      return false;
+  return values.size() > 1;
+}
+
 static void gather(Node &n) {
   int64_t axis = n.axis(n.intAttribute("axis", 0), n.rank(0)), extent = n.shape(0)[axis];
   if (!isa<IntegerType>(n.element(1)))
@@ -48,7 +60,10 @@ static void gather(Node &n) {
       return n.out(0, n.reshape(n.slice(n.in(0), starts, sizes, Shape(n.rank(0), 1)), shape));
     }
   }
-  n.import.markIndices(n.in(1), extent, n.loc);
+  if (countsUp(n.entry(0)))
+    n.import.markLengths(n.in(1), extent - 1, n.loc);
+  else
+    n.import.markIndices(n.in(1), extent, n.loc);
   n.out(0, n.gather(n.in(0), n.in(1), axis));
 }
 
