@@ -108,7 +108,10 @@ static Value slicePositions(Node &n, size_t input, int64_t batch, ArrayRef<int64
       n.fail("batch dimension " + Twine(d) + " differs between data and indices");
   Shape strides = rowStrides(data.take_front(batch + k)), outer(shape.drop_back());
   Value indices = n.in(input), flat;
-  n.import.markIndices(indices, data.slice(batch, k), n.loc);
+  if (k == 1 && batch == 0 && input == 1 && countsUp(n.entry(0)))
+    n.import.markLengths(indices, data[0] - 1, n.loc);
+  else
+    n.import.markIndices(indices, data.slice(batch, k), n.loc);
   Shape starts(shape.size(), 0), sizes(shape), steps(shape.size(), 1);
   sizes.back() = 1;
   for (int64_t j = 0; j < k; ++j) {
