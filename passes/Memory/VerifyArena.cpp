@@ -219,7 +219,8 @@ LogicalResult EntryVerifier::execute(kernel::DispatchOp dispatch, int64_t trip) 
   return success();
 }
 
-/// What an iteration yields becomes slices of the results.
+/// Executes the launches of one iteration, and checks that the slices of the results that it yields are in their
+/// places.
 LogicalResult EntryVerifier::executeBody(ScanOp scan, int64_t trip) {
   Block &body = scan.getBlock();
   int64_t index = scan.getReverse() ? int64_t(scan.getTrips()) - 1 - trip : trip;
@@ -243,7 +244,7 @@ LogicalResult EntryVerifier::executeBody(ScanOp scan, int64_t trip) {
   return success();
 }
 
-/// What an iteration yields first becomes what the next one carries.
+/// Gives the next iteration the values that this one carries on.
 void EntryVerifier::carryOn(ScanOp scan) {
   SmallVector<std::pair<Content, int64_t>> next; // with its place
   for (Value v : scan.yielded().take_front(scan.getInits().size()))

@@ -10,14 +10,6 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::training;
 
-static std::string text(ArrayRef<int64_t> shape) {
-  std::string written;
-  llvm::raw_string_ostream os(written);
-  llvm::interleave(shape, os << '[', ",");
-  os << ']';
-  return written;
-}
-
 namespace {
 /// Finds the operands of a CTC loss from what the user said about them.
 class CtcFinder {
@@ -36,7 +28,7 @@ private:
   FailureOr<Value> integers(StringRef name, StringRef what, ArrayRef<int64_t> extents);
   void note();
 
-  std::string scores() const { return "'" + prediction.name + "' " + text(shape); }
+  std::string scores() const { return "'" + prediction.name + "' " + shapeText(shape); }
   std::string written() const { return "--loss=ctc:" + prediction.name + ":" + names.str(); }
 
   EntryBuilder &entry;
@@ -109,7 +101,7 @@ LogicalResult CtcFinder::findLongest() {
   if (spec.maxTarget && *spec.maxTarget != longest)
     return emitErrorWithHint(entry.loc,
                              "max_target=" + Twine(*spec.maxTarget) + ", but input '" + parts[0] + "' is " +
-                                 text(shapeOf(targets)),
+                                 shapeText(shapeOf(targets)),
                              "leave max_target out: the network says it");
   return success();
 }
@@ -130,7 +122,7 @@ FailureOr<Value> CtcFinder::integers(StringRef name, StringRef what, ArrayRef<in
     llvm::raw_string_ostream(type) << input.getType();
     return emitErrorWithHint(entry.loc,
                              "input '" + name + "' is " + type + ", but the " + what + " of " + scores() +
-                                 " should be integers " + text(extents),
+                                 " should be integers " + shapeText(extents),
                              "name another input; a name that is not taken adds one");
   }
   return castTo(b, entry.loc, input, b.getI64Type());
@@ -147,7 +139,7 @@ void CtcFinder::note() {
     return;
   entry.assume(written() + chosen + ": " + scores() + " has " + std::to_string(frames) + " frames of " +
                std::to_string(samples) + " samples, the targets '" + parts[0].str() + "' are " +
-               text({samples, longest}));
+               shapeText({samples, longest}));
 }
 
 FailureOr<CtcOperands> CtcFinder::find(Location loc) {

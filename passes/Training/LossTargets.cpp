@@ -10,8 +10,7 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::training;
 
-/// Writes a shape as "[8,16]".
-static std::string text(ArrayRef<int64_t> shape) {
+std::string training::shapeText(ArrayRef<int64_t> shape) {
   std::string written;
   llvm::raw_string_ostream os(written);
   llvm::interleave(shape, os << '[', ",");
@@ -48,7 +47,7 @@ private:
   void note();
   Labelled columns(Value labels);
 
-  std::string scores() const { return "'" + prediction.name + "' " + text(shape); }
+  std::string scores() const { return "'" + prediction.name + "' " + shapeText(shape); }
   /// Returns the loss as the user would write it with this axis.
   std::string written(int64_t atAxis) const {
     return (Twine("--loss=") + spec.form->name + ":" + prediction.name + ":" + name + ",axis=" + Twine(atAxis)).str();
@@ -84,8 +83,8 @@ LogicalResult LabelFinder::chooseAxis() {
     return success();
   if (fits(1) && fits(rank - 1))
     return emitErrorWithHint(entry.loc,
-                             "the labels '" + name + "' " + text(shapeOf(labels)) + " fit the classes of " + scores() +
-                                 " along dimension 1 and along dimension " + Twine(rank - 1),
+                             "the labels '" + name + "' " + shapeText(shapeOf(labels)) + " fit the classes of " +
+                                 scores() + " along dimension 1 and along dimension " + Twine(rank - 1),
                              "say which: " + written(1) + " or " + written(rank - 1));
   for (int64_t candidate : {int64_t(1), rank - 1})
     if (fits(candidate))
@@ -117,7 +116,7 @@ void LabelFinder::note() {
     return;
   std::string line = spec.assumed.empty() ? written(axis) : spec.assumed;
   line += ": the classes are dimension " + std::to_string(axis) + " of " + scores() + ", the labels '" + name.str() +
-          "' are " + text(without(shape, axis));
+          "' are " + shapeText(without(shape, axis));
   entry.assume(line);
 }
 

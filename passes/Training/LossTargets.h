@@ -12,6 +12,9 @@
 
 namespace mpc::training {
 
+/// Writes a shape as "[8,16]".
+std::string shapeText(llvm::ArrayRef<int64_t> shape);
+
 /// This is a network's output as the loss takes it.
 struct Prediction {
   std::string name;  ///< the name that the user knows

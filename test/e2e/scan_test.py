@@ -3,8 +3,8 @@
 """Recurrent networks as ONNX Scan, against the same networks written out iteration by iteration: their programs have the same losses, gradients and state over some steps, on the host
 and on emulated GPUs, and the program of the Scan does not grow with the number of iterations.
 
-The bounds: in fp32 the two differ by the order of sums, for weights are summed over the iterations one by one; in fp16 the written-out network rounds each iteration's gradient of a weight,
-where the scan sums in fp32.
+The bounds: in fp32 the two differ by the order of sums, for a weight's gradient of all iterations is one product of the scan; in fp16 the written-out network rounds each iteration's gradient
+of a weight, where the scan rounds their sum once.
 """
 import itertools
 import os

@@ -280,7 +280,7 @@ static bool comesFromData(Value indices) {
   return false;
 }
 
-/// How many iterations there are, where the indices are the numbers of a loop's iterations.
+/// Returns the number of iterations if the indices are the numbers of a loop's iterations.
 static std::optional<int64_t> iterationsOf(Value indices) {
   while (Operation *op = indices.getDefiningOp()) {
     if (!isa<CastOp>(op) && !rearranges(op))

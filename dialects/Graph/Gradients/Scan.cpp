@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Iteration t is h' , y = f(h, w, x). Its VJP takes the cotangents of h' and y to those of h, w and x, so the
-// gradient of a scan is a scan in the other direction: it carries the cotangent of h and the sum of those of w, and
-// stacks those of x. What f's VJP reads of the forward iteration (h, and values inside f) the forward scan returns
-// as further stacks. Bradbury et al., JAX: lax.scan; Baydin et al. 2018, "Automatic Differentiation in Machine
-// Learning: a Survey", 3.2.
+// gradient of a scan is a scan in the other direction: it carries the cotangent of h and the sum of those of w (which
+// ScanSums.cpp computes behind the scan where one op can), and stacks those of x. What f's VJP reads of the forward
+// iteration (h, and values inside f) the forward scan returns as further stacks. Bradbury et al., JAX: lax.scan; Baydin
+// et al. 2018, "Automatic Differentiation in Machine Learning: a Survey", 3.2.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Gradients/ReverseMode.h"

@@ -69,7 +69,7 @@ private:
   }
 
   static void lift(ScanOp op, CarriedSum sum, PatternRewriter &rewriter) {
-    // What the term reads is a stacked operand already, a cast of one, or becomes a further stack.
+    // Each factor of the term is a slice of a stacked operand, or a cast of one; any other becomes a further stack.
     const int64_t trips = int64_t(op.getTrips());
     SmallVector<Value> stacked; // values of the body
     SmallVector<Type> types(op.getStacks().getTypes());
@@ -113,7 +113,7 @@ private:
     auto cast = v.getDefiningOp<CastOp>();
     return cast && widens(cast) ? cast.getX() : v;
   }
-  /// Whether a cast is from one float type to a wider one, which is exact.
+  /// Returns whether a cast is from one float type to a wider one; such a cast is exact.
   static bool widens(CastOp cast) {
     return isFloat(cast.getX()) && isFloat(cast.getY()) &&
            elementOf(cast.getX()).getIntOrFloatBitWidth() < elementOf(cast.getY()).getIntOrFloatBitWidth();

@@ -23,8 +23,8 @@ static Value resolved(Node &n, Value indices, int64_t extent) {
   return n.select(n.compare(Predicate::lt, i, n.i64(0)), n.add(i, n.i64(extent)), i);
 }
 
-/// Whether a constant holds 0, 1, 2, ...: what is looked up there is a length (tools/torch/export.py writes masks of
-/// padded sequences like that), and a negative one is no place from the end.
+/// Returns whether a constant holds 0, 1, 2, ...: what is looked up there is a length (tools/torch/export.py writes
+/// masks of padded sequences like that), and a negative one is no place from the end.
 static bool countsUp(const Entry &table) {
   if (!table.constant || table.type.getRank() != 1 || !isa<IntegerType>(table.type.getElementType()))
     return false;

@@ -28,9 +28,9 @@ public:
 
 private:
   bool isSequence(size_t carried) const { return n.isSequence(2 + carried); }
-  /// Whether the iterations cannot be those of a scan.
+  /// This says whether the iterations cannot be those of a scan.
   bool needsWritingOut() const;
-  /// Whether a result that must be known at import (a shape, or whether to go on) depends on the iteration.
+  /// This says whether a result that must be known at import (a shape, or whether to go on) depends on the iteration.
   bool dependsOnNumbers() const;
   void repeatAsScan();
   void writeOut();

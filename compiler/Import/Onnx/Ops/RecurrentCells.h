@@ -17,7 +17,7 @@ struct RecurrentActivation {
 llvm::SmallVector<RecurrentActivation> recurrentActivations(Node &, llvm::ArrayRef<llvm::StringRef> defaults,
                                                             int64_t directions);
 
-/// What a cell computes with in each time step. B is the batch, H the hidden size, G the number of gates.
+/// This is what a cell computes with in each time step. B is the batch, H the hidden size, G the number of gates.
 struct RecurrentCell {
   llvm::StringRef op;                              // RNN, GRU or LSTM
   llvm::ArrayRef<RecurrentActivation> activations; // of one direction
