@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The interface of a data plugin, which reads samples that do not lie in arrays. `libmpc_images.so` reads pictures: from
+ * folders of classes, lists of files and tar archives.
+ *
+ * The runtime looks for the plugin where it looks for a library provider (mpc/library.h). Plugin and runtime share the
+ * work: the plugin finds the samples, knows their classes and decodes; the runtime shuffles, crops, resizes, augments
+ * and converts. So a picture's random choices are the runtime's, and do not depend on the plugin or on the number of
+ * threads.
+ *
+ * open() looks at names and sizes only. What is inside a file is checked when the file is read.
+ */
+#ifndef MPC_DATA_H
+#define MPC_DATA_H
+#include "mpc/kernel.h"
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MPC_DATA_ABI 1
+
+typedef struct mpc_data_source mpc_data_source;
+typedef struct mpc_data_reader mpc_data_reader;
+
+/* Says what is wrong, where, and what the user can do about it. Each text ends with a zero byte and is valid UTF-8 or
+ * plain bytes of a file's name. */
+typedef struct mpc_data_error {
+  char where[1024]; /* the file, and the archive's member: "train.tar: cat/1.jpg" */
+  char what[256];
+  char hint[256];
+} mpc_data_error;
+
+/* The size in pixels as a viewer shows the picture: EXIF's orientation is applied. */
+typedef struct mpc_picture_size {
+  int32_t width, height;
+} mpc_picture_size;
+
+/* Decoded pixels: rows from top to bottom, in each row the pixels from left to right, in each pixel `channels` bytes
+ * (1: grey; 3: red, green, blue). They are valid until the reader's next call. */
+typedef struct mpc_picture {
+  int32_t width, height, channels;
+  int64_t row_bytes; /* from one row to the next */
+  const uint8_t *pixels;
+} mpc_picture;
+
+typedef struct mpc_data_plugin {
+  uint32_t abi;     /* MPC_DATA_ABI */
+  const char *name; /* "pictures (libjpeg-turbo 2.1.5, libspng 0.7.3)" */
+
+  /* Returns 1 if `path` is something that open() may read (a folder, a tar archive, a list), else 0. */
+  int (*recognizes)(const char *path);
+  /* Returns null and fills `error` on failure. The samples are in an order that depends on names alone. */
+  mpc_data_source *(*open)(const char *path, mpc_data_error *error);
+  void (*close)(mpc_data_source *);
+
+  /* These describe a source. They are thread-safe. Strings live as long as the source. */
+  int64_t (*samples)(const mpc_data_source *);
+  int64_t (*classes)(const mpc_data_source *); /* 0: the samples have no classes */
+  const char *(*class_name)(const mpc_data_source *, int64_t index);
+  int64_t (*label)(const mpc_data_source *, int64_t sample); /* the index of the sample's class */
+  /* Writes where the sample comes from, as in mpc_data_error. */
+  void (*describe)(const mpc_data_source *, int64_t sample, char *where, size_t bytes);
+
+  /* A reader has the buffers of one thread. It must be closed before its source. Null where memory is short. */
+  mpc_data_reader *(*open_reader)(const mpc_data_source *);
+  void (*close_reader)(mpc_data_reader *);
+  /* Opens a sample's picture and reads its size. Returns 0, or -1 and fills `error`. */
+  int (*look)(mpc_data_reader *, int64_t sample, mpc_picture_size *size, mpc_data_error *error);
+  /* Decodes the picture that look() opened last. `channels`: 1 or 3; other pictures are converted. The result may be
+   * smaller than the picture, where decoding at a reduced scale is cheaper, but has at least so many pixels in each
+   * direction unless the picture itself has fewer. Returns 0, or -1 and fills `error`. */
+  int (*decode)(mpc_data_reader *, int32_t channels, int32_t least_width, int32_t least_height, mpc_picture *picture,
+                mpc_data_error *error);
+} mpc_data_plugin;
+
+/* The function that a plugin exports. */
+typedef const mpc_data_plugin *(*mpc_data_entry_fn)(void);
+#define MPC_DATA_ENTRY "mpc_data_entry"
+
+#ifdef __cplusplus
+}
+#endif
+#endif
