@@ -3,7 +3,8 @@
 // double, and are large.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "runtime/runner/CommandLine.h"
+
 #include <charconv>
 #include <cmath>
 #include <cstdint>

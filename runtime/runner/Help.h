@@ -3,9 +3,9 @@
 // share it.
 #pragma once
 
+#include "runtime/runner/CommandLine.h"
 #include "runtime/support/Error.h"
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 

@@ -6,7 +6,6 @@
 #include "runtime/support/Error.h"
 #include "runtime/support/Terminal.h"
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 
 namespace mpc::rt {
