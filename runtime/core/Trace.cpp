@@ -27,7 +27,7 @@ std::map<std::string, Tensor> trace(Session &session, const Dataset &data, int64
     if (stagedIndex(ports, *port) == ports.size()) {
       ports.push_back(port);
       staged.emplace_back(size_t(elementsOf(port->shape)) * sizeOf(port->dtype));
-      data.fill(*port, samples, staged.back().data(), scratch, reader);
+      data.fill(*port, samples, {}, staged.back().data(), scratch, reader);
     }
 
   std::map<std::string, Tensor> result;

@@ -25,13 +25,13 @@ class Trainer {
 public:
   Trainer(Session &session, const TrainOptions &options)
       : session_(session), options_(options), loop_(session, options.hyper, options.schedule),
-        watch_(session.manifest()), files_(filesOf(options)),
+        watch_(session.manifest()), files_(filesOf(session, options)),
         data_(files_, inputsOf(loop_.entries()), session.manifest().batch) {}
 
   TrainResult run();
 
 private:
-  static DataOptions filesOf(const TrainOptions &options);
+  static DataOptions filesOf(const Session &session, const TrainOptions &options);
   void openValidation();
   void resume();
   void checkPreprocessing(const Cursor &found) const;
@@ -42,6 +42,7 @@ private:
   void load(const Batches &batches, const Batches::Batch &batch, const Entry &entry, int64_t iteration);
   void takeReports(bool all, bool last);
   void noteBounds(const IterationReport &done);
+  void noteBadSamples(const BadSamples &bad);
   void watchSteps(const IterationReport &done);
   std::string replay(size_t optimizer, int64_t iteration);
   std::string lastGood() const;
@@ -75,6 +76,7 @@ private:
   };
   std::vector<EpochLoss> epochLosses_; // one per optimizer
   int64_t epochSteps_ = 0;
+  size_t badNoted_ = 0;
   double epochRate_ = 0, epochBegan_ = 0; // the newest learning rate; the seconds at which the epoch began
   std::set<std::string> infinite_;        // parameters that are not finite from the start, such as masks
   TrainResult result_;
@@ -85,15 +87,21 @@ void Trainer::openValidation() {
     return;
   DataOptions files = files_;
   files.files = options_.validation;
+  files.augment.clear();
+  if (!data_.classes().empty())
+    files.classes = data_.classes();
   const Entry &entry = session_.entryOfKind("eval");
   validation_.emplace(files, inputsOf({&entry}), session_.manifest().batch);
 }
 
 /// A checkpoint is looked into before it is loaded, because the samples are checked as the network will take them.
-DataOptions Trainer::filesOf(const TrainOptions &options) {
+DataOptions Trainer::filesOf(const Session &session, const TrainOptions &options) {
   DataOptions files = options.data;
-  if (options.resume && !options.checkpointFolder.empty())
+  files.installation = session.program().section("installation");
+  if (options.resume && !options.checkpointFolder.empty()) {
     files.stored = preprocessingOfNewest(options.checkpointFolder);
+    files.classes = classesOfNewest(options.checkpointFolder);
+  }
   return files;
 }
 
@@ -115,8 +123,12 @@ void Trainer::notePreprocessingOf(const std::string &init) {
                            "; this training has ", data_.preprocessing().text(), " (--scale, --normalize)"));
 }
 
+static std::string orNone(const std::string &text) { return text.empty() ? "none" : text; }
+
 void Trainer::resume() {
   cursor_.preprocessing = data_.preprocessing();
+  cursor_.classes = data_.classes();
+  cursor_.augmentation = data_.augmentation();
   cursor_.samples = data_.samples();
   cursor_.seed = options_.seed;
   const Variable *state = session_.manifest().carriedState();
@@ -140,6 +152,11 @@ void Trainer::resume() {
              "resume with the same data, or start anew with --init");
       checkPreprocessing(*found);
       found->preprocessing = cursor_.preprocessing; // older checkpoints do not have it
+      if (found->augmentation != cursor_.augmentation)
+        note(concat("from here on --augment is ", orNone(cursor_.augmentation), "; the checkpoint comes from training with ",
+                    orNone(found->augmentation)));
+      found->augmentation = cursor_.augmentation;
+      found->classes = cursor_.classes;
       found->shuffle &= !state;                     // an embedder's checkpoints do not know an order
       if (found->seed != cursor_.seed || found->shuffle != cursor_.shuffle)
         note(concat("continuing with the checkpoint's seed ", found->seed, found->shuffle ? "" : ", not shuffled"));
@@ -298,6 +315,24 @@ void Trainer::report(const IterationReport &done, bool last) {
     progress_->update(step, concat("epoch ", epoch, "  ", status(reports, rate)));
 }
 
+/// Returns "classes: 0 cat, 1 dog", with at most ten of them.
+static std::string classesLine(const std::vector<std::string> &classes) {
+  constexpr size_t kShown = 10;
+  std::string text = "classes: ";
+  for (size_t i = 0; i < std::min(classes.size(), kShown); ++i)
+    text += concat(i == 0 ? "" : ", ", i, " ", classes[i]);
+  return classes.size() > kShown ? concat(text, ", … ", classes.size() - 1, " ", classes.back()) : text;
+}
+
+/// Notes samples that could not be read since the last note.
+void Trainer::noteBadSamples(const BadSamples &bad) {
+  if (bad.count() == badNoted_)
+    return;
+  badNoted_ = bad.count();
+  progress_->line("note: " + bad.text());
+  log_->note(cursor_.iteration, bad.text());
+}
+
 void Trainer::beginEpoch() {
   epochLosses_.assign(loop_.entries().size(), {});
   epochSteps_ = 0;
@@ -307,6 +342,7 @@ void Trainer::beginEpoch() {
 /// Prints the line of an epoch, which stays on the screen. A pass of a single step (a program without inputs) has one
 /// only where the step is logged.
 void Trainer::endEpoch() {
+  noteBadSamples(data_.badSamples());
   if (perEpoch_ == 1 && !logged(cursor_.iteration) && cursor_.iteration < total_)
     return;
   double seconds = progress_->seconds() - epochBegan_;
@@ -396,6 +432,8 @@ TrainResult Trainer::run() {
                     [&](const std::string &text) { progress_->line("note: " + text); });
   for (const std::string &text : data_.notesOnBytes(inputsOf(loop_.entries())))
     progress_->line("note: " + text);
+  if (!data_.classes().empty())
+    progress_->line(classesLine(data_.classes()));
   resume();
   log_.emplace(options_.log, options_.resume ? cursor_.iteration : -1,
                RunLog::columnsOf(loop_, session_.manifest().metrics));

@@ -1,72 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/host/LibraryProvider.h"
 
-#include "runtime/host/Trust.h"
+#include "runtime/host/Plugins.h"
 #include "runtime/host/generic/GenericLibrary.h"
 #include "runtime/support/Error.h"
 
-#include <algorithm>
-#include <cstdlib>
 #include <dlfcn.h>
-#include <unistd.h>
-#include <vector>
 
 namespace mpc::rt {
 
 static constexpr char kPlugin[] = "libmpc_onednn.so";
 
-/// Returns the places in the order in which they are tried. Unless the user has named the place, no other user may have
-/// been able to put the plugin there.
-static std::vector<CodeFile> pluginPlaces(const std::string &installation) {
-  std::vector<CodeFile> places;
-  auto add = [&](const std::string &path, CodeFile (*check)(const std::string &)) {
-    if (access(path.c_str(), F_OK) == 0)
-      places.push_back(check ? check(path) : CodeFile{path, ""});
-  };
-  if (std::string folder = programFolder(); !folder.empty())
-    add(folder + kPlugin, codeFileBeside);
-  bool planted = !places.empty() && !places[0].distrusted.empty();
-  if (installation.starts_with('/'))
-    add(concat(installation, "/", kPlugin), codeFile);
-  if (const char *variable = std::getenv("MPC_LIBRARY_PATH")) {
-    std::string_view list = variable;
-    while (!list.empty()) {
-      size_t colon = std::min(list.find(':'), list.size());
-      if (colon > 0)
-        add(concat(list.substr(0, colon), "/", kPlugin), nullptr);
-      list.remove_prefix(std::min(colon + 1, list.size()));
-    }
-  }
-  if (!planted) // the system's loader may look beside the program too, so it is not asked then
-    places.push_back({kPlugin, ""});
-  return places;
-}
-
 /// Opens the plugin; on failure returns null and says why in `reason`.
 static const mpc_library *openPlugin(const std::string &installation, int threads, std::string &reason) {
-  for (const CodeFile &place : pluginPlaces(installation)) {
-    const std::string &path = place.path;
-    if (!place.distrusted.empty()) {
-      reason = concat(path, " is not loaded, because ", place.distrusted);
-      continue;
-    }
-    void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
-      const char *text = dlerror();
-      if (path.find('/') != path.npos) // a file that is there and does not load is worth a message
-        reason = text ? text : path;
-      continue;
-    }
+  const mpc_library *library = nullptr;
+  reason = loadPlugin(kPlugin, installation, [&](void *handle) -> std::string {
     auto entry = reinterpret_cast<mpc_library_entry_fn>(dlsym(handle, MPC_LIBRARY_ENTRY));
-    const mpc_library *library = entry ? entry(threads) : nullptr;
-    if (library && library->abi == MPC_LIBRARY_ABI)
-      return library;
-    reason = concat(path, library ? " has another interface version" : " is no library provider or failed to start");
-    dlclose(handle);
-  }
-  if (reason.empty())
-    reason = concat(kPlugin, " not found");
-  return nullptr;
+    const mpc_library *found = entry ? entry(threads) : nullptr;
+    if (!found)
+      return "is no library provider or failed to start";
+    if (found->abi != MPC_LIBRARY_ABI)
+      return "has another interface version";
+    library = found;
+    return "";
+  });
+  return library;
 }
 
 LibraryProvider::LibraryProvider(std::string_view choice, int threads, const std::string &installation,

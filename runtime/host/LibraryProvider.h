@@ -17,10 +17,7 @@ using NoteSink = std::function<void(const std::string &)>;
 class LibraryProvider {
 public:
   /// `choice`: "auto" (oneDNN, or generic with one note), "onednn" (throws Error when it is missing) or "generic".
-  /// The plugin libmpc_onednn.so is looked for beside the program, in `installation` (the folder of the mpc that
-  /// compiled the program; may be empty), in $MPC_LIBRARY_PATH (folders separated by ':'), then by the system's
-  /// loader. In the first two it is taken only if no other user can have put it there (Trust.h). It stays loaded
-  /// until the process ends.
+  /// The plugin is libmpc_onednn.so; Plugins.h says where it is looked for.
   LibraryProvider(std::string_view choice, int threads, const std::string &installation, const NoteSink &note);
 
   /// A primitive together with its provider. create() takes the best provider that supports the description, and throws

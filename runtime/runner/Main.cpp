@@ -68,12 +68,21 @@ static int runTrain(Session &session, Options &options) {
 /// Opens the data of a command that reads a checkpoint, and says what is used of the checkpoint's preprocessing.
 static Dataset openData(const Session &session, const Options &options, const std::vector<const Entry *> &entries) {
   DataOptions files = options.train.data;
-  if (!options.checkpoint.empty())
+  files.installation = session.program().section("installation");
+  if (!options.checkpoint.empty()) {
     files.stored = preprocessingOf(options.checkpoint);
+    files.classes = classesOf(options.checkpoint);
+  }
   Dataset data(files, inputsOf(entries), session.manifest().batch);
   if (!data.preprocessingNote().empty())
     options.session.note(data.preprocessingNote());
   return data;
+}
+
+/// Tells the user which samples were left out.
+static void noteBadSamples(const Dataset &data) {
+  if (std::string text = data.badSamples().text(); !text.empty())
+    say(concat("note: ", text, "\n"));
 }
 
 static void runEval(Session &session, const Options &options) {
@@ -86,6 +95,7 @@ static void runEval(Session &session, const Options &options) {
   if (evaluation.loss && evaluation.lossSamples < evaluation.samples)
     say(concat("note: this loss cannot be divided among the samples of a batch; it leaves out the last ",
                evaluation.samples - evaluation.lossSamples, ", which fill none\n"));
+  noteBadSamples(data);
   std::fputs((options.json ? evaluation.asJson() : evaluation.asText()).c_str(), stdout);
 }
 

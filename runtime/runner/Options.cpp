@@ -49,19 +49,33 @@ static void addDataOptions(CLI::App &app, const Program *program, std::string_vi
   beginGroup(app, "Data");
   app.add_option(
          "--data", options.train.data.files,
-         "FILE.npz, or INPUT=FILE with .npy, IDX (.gz) or FILE.npz:ARRAY; several joined with ','; not needed by a "
-         "program without inputs, which has one batch")
+         "FILE.npz, or INPUT=FILE with .npy, IDX (.gz) or FILE.npz:ARRAY, or pictures: a folder with a folder for each "
+         "class, a .tar or a .csv list; several joined with ','; not needed by a program without inputs, which has one "
+         "batch")
       ->required(readsData(program, kind));
   // train has a checkpoint only where it resumes, and then these must agree with it.
   const std::string standard = app.get_name() == "train" ? "" : "; default: as the checkpoint was trained";
+  app.add_option(kTransform, options.train.data.transform,
+                 concat("STEPS, or INPUT=STEPS: how pictures get the size that the network takes: resize[:SHORTER or "
+                        ":HEIGHTxWIDTH], center-crop; joined with ','; none: do not", standard));
+  if (app.get_name() == "train")
+    app.add_option(kAugment, options.train.data.augment,
+                   "STEPS, or INPUT=STEPS: random changes of the pictures of training: random-crop[:PADDING], "
+                   "random-resized-crop[:LEAST:MOST share of the area], flip[:P], vertical-flip[:P], "
+                   "jitter:BRIGHTNESS[:CONTRAST[:SATURATION[:HUE]]], erase[:P]; joined with ','");
   app.add_option("--scale", options.train.data.scale,
                  concat("INPUT=FACTOR: multiply an input; none or INPUT=none: do not", standard));
   app.add_option("--normalize", options.train.data.normalize,
                  concat("INPUT=MEAN,STD: (value - MEAN) / STD after --scale; per channel as M1:M2:M3,S1:S2:S3; none or "
                         "INPUT=none: do not",
                         standard));
+  app.add_option_function<std::string>(
+         "--bad-samples",
+         [&options](const std::string &name) { options.train.data.skipBadSamples = name == "skip"; },
+         "pictures that cannot be read: stop (default), or skip: leave them out and count them")
+      ->check(oneOf("stop,skip"));
   app.add_option("--readers", options.train.data.readers,
-                 "threads that read and convert the next batch during a step (0: one for each CPU, at most 8)")
+                 "threads that read, decode and convert the next batch during a step (0: one for each CPU, at most 8)")
       ->check(wholeNumber(0, 256, "a number of threads from 0 to 256"));
 }
 

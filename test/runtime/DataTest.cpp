@@ -212,7 +212,7 @@ TEST(Dataset, ConvertsReshapesNormalizesAndPermutes) {
   std::vector<std::byte> scratch;
   std::vector<uint32_t> samples = {2, 0};
   Threads reader(1);
-  data.fill(x, samples, stored.data(), scratch, reader);
+  data.fill(x, samples, {}, stored.data(), scratch, reader);
   for (uint32_t n = 0; n < 2; ++n)
     for (uint32_t c = 0; c < 2; ++c)
       for (uint32_t p = 0; p < 4; ++p) {

@@ -18,7 +18,7 @@ using namespace mpc::rt::test;
 namespace {
 Preprocessing said(const std::vector<std::string> &scale, const std::vector<std::string> &normalize,
                    const Preprocessing &base = {}) {
-  return withOptions(base, scale, normalize, {"x", "y"});
+  return withOptions(base, {{}, scale, normalize}, {"x", "y"}, {});
 }
 } // namespace
 

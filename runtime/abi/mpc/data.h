@@ -3,8 +3,9 @@
  * folders of classes, lists of files and tar archives.
  *
  * The runtime looks for the plugin where it looks for a library provider (mpc/library.h). Plugin and runtime share the
- * work: the plugin finds the samples, knows their classes and decodes; the runtime shuffles, crops, resizes, augments
- * and converts. So a picture's random choices are the runtime's, and do not depend on the plugin or on the number of
+ * work: the plugin finds the samples, knows their classes, decodes, resizes, crops and augments; the runtime chooses the
+ * samples of a batch, calls the plugin from several threads, and converts the bytes to what the network takes. All
+ * random choices are functions of the seed, the epoch and the sample, so that batches do not depend on the number of
  * threads.
  *
  * open() looks at names and sizes only. What is inside a file is checked when the file is read.
@@ -44,6 +45,30 @@ typedef struct mpc_picture {
   const uint8_t *pixels;
 } mpc_picture;
 
+/* Describes what an input takes of a picture: bytes [channels, height, width]. */
+typedef struct mpc_picture_input {
+  int32_t channels, height, width;
+  const char *transform; /* steps, such as "resize:256,center-crop"; "" if there are none */
+  const char *augment;   /* random steps, such as "random-crop:4,flip" */
+  const uint8_t *erased; /* the values of erased pixels, one for each channel */
+} mpc_picture_input;
+
+/* Pictures that lie in memory: bytes [samples, channels, height, width]. The plugin does not copy them. */
+typedef struct mpc_picture_array {
+  const uint8_t *pixels;
+  int32_t channels, height, width;
+  const char *name; /* for messages */
+} mpc_picture_array;
+
+/* Says which random choices a sample gets. */
+typedef struct mpc_draw {
+  int32_t random; /* 0: none; the steps of `augment` are left out */
+  uint64_t seed;
+  int64_t epoch;
+} mpc_draw;
+
+typedef struct mpc_picture_maker mpc_picture_maker;
+
 typedef struct mpc_data_plugin {
   uint32_t abi;     /* MPC_DATA_ABI */
   const char *name; /* "pictures (libjpeg-turbo 2.1.5, libspng 0.7.3)" */
@@ -62,7 +87,18 @@ typedef struct mpc_data_plugin {
   /* Writes where the sample comes from, as in mpc_data_error. */
   void (*describe)(const mpc_data_source *, int64_t sample, char *where, size_t bytes);
 
-  /* A reader has the buffers of one thread. It must be closed before its source. Null where memory is short. */
+  /* Checks steps, and writes them in their normal form, with all numbers. `option`: "--transform" or "--augment". Returns
+   * 0, or -1 and fills `error`. */
+  int (*check_steps)(const char *steps, const char *option, char *normal, size_t bytes, mpc_data_error *error);
+  /* A maker makes of pictures what an input takes, for one thread. They are those of `source`, or of `array` where that
+   * is not null. A maker must be closed before its source. Returns null and fills `error` on failure. */
+  mpc_picture_maker *(*open_maker)(const mpc_data_source *source, const mpc_picture_array *array,
+                                   const mpc_picture_input *input, mpc_data_error *error);
+  void (*close_maker)(mpc_picture_maker *);
+  /* Writes a sample. Returns 0, or -1 and fills `error`. */
+  int (*make)(mpc_picture_maker *, int64_t sample, const mpc_draw *draw, uint8_t *planes, mpc_data_error *error);
+
+  /* These read pictures as they are, for tools and tests. A reader has the buffers of one thread. It must be closed before its source. Null where memory is short. */
   mpc_data_reader *(*open_reader)(const mpc_data_source *);
   void (*close_reader)(mpc_data_reader *);
   /* Opens a sample's picture and reads its size. Returns 0, or -1 and fills `error`. */

@@ -3,6 +3,7 @@
 
 #include "runtime/support/Random.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace mpc::rt {
@@ -60,13 +61,29 @@ bool Batches::prepare(Batch &batch, std::vector<std::byte> &scratch) {
   int64_t size = data_.batch(), first = options_.batch * size;
   batch.epoch = options_.epoch;
   batch.index = options_.batch++;
-  batch.count = std::min(size, int64_t(order_.size()) - first);
-  std::vector<uint32_t> samples(order_.begin() + first, order_.begin() + first + batch.count);
-  samples.resize(size_t(size), samples.back());
-  for (size_t i = 0; i < ports_.size(); ++i)
-    data_.fill(*ports_[i], samples, batch.inputs[i].data(), scratch, readers_);
+  const auto begin = order_.begin() + first;
+  fill(batch, {begin, begin + std::min(size, int64_t(order_.size()) - first)}, scratch);
   data_.checkUnchanged(ports_); // must come before anybody uses the batch
   return true;
+}
+
+/// Fills the batch with the samples that can be read. Which ones cannot is known only afterwards, and then it is filled
+/// again without them.
+void Batches::fill(Batch &batch, std::vector<uint32_t> samples, std::vector<std::byte> &scratch) {
+  const Draw draw{options_.train, options_.seed, batch.epoch};
+  auto bad = [&](uint32_t sample) { return data_.badSamples().contains(sample); };
+  do {
+    std::erase_if(samples, bad);
+    if (samples.empty())
+      fail("--bad-samples=skip", concat("no sample of a batch can be read; ", data_.badSamples().text()),
+           "repair the data, or leave them out of it");
+    batch.count = int64_t(samples.size());
+    std::vector<uint32_t> padded = samples;
+    while (int64_t(padded.size()) < data_.batch())
+      padded.push_back(options_.train ? samples[padded.size() % samples.size()] : samples.back());
+    for (size_t i = 0; i < ports_.size(); ++i)
+      data_.fill(*ports_[i], padded, draw, batch.inputs[i].data(), scratch, readers_);
+  } while (std::any_of(samples.begin(), samples.end(), bad));
 }
 
 void Batches::produce() {

@@ -16,7 +16,8 @@ namespace mpc::rt {
 
 struct BatchOptions {
   /// True: endless epochs for training, and the last partial batch of each is dropped. False: one pass in order, and
-  /// the last batch is padded with copies of its last sample.
+  /// the last batch is padded with copies of its last sample. The samples get the random changes of --augment only in
+  /// training.
   bool train = false;
   bool shuffle = false; // makes a new order for each epoch, from the seed and the epoch's number
   uint64_t seed = 0;
@@ -27,7 +28,7 @@ class Batches {
 public:
   struct Batch {
     int64_t epoch = 0, index = 0; // the position: the index counts from 0 within the epoch
-    int64_t count = 0;            // real samples; the rest is padding
+    int64_t count = 0; // real samples; the rest is padding, in training with copies in turn
     std::vector<std::vector<std::byte>> inputs;
   };
 
@@ -44,6 +45,7 @@ public:
 private:
   void produce();
   bool prepare(Batch &batch, std::vector<std::byte> &scratch);
+  void fill(Batch &batch, std::vector<uint32_t> samples, std::vector<std::byte> &scratch);
 
   const Dataset &data_;
   BatchOptions options_;

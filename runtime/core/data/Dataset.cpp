@@ -4,6 +4,7 @@
 #include "runtime/core/data/Kinds.h"
 #include "runtime/core/data/Npz.h"
 #include "runtime/core/data/Split.h"
+#include "runtime/core/data/PictureFiles.h"
 #include "runtime/host/Threads.h"
 #include "runtime/support/Error.h"
 
@@ -44,14 +45,15 @@ std::vector<std::string> namedFiles(const std::vector<std::string> &files) {
 }
 
 Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &inputs, int64_t batch)
-    : batch_(std::max<int64_t>(batch, 1)),
+    : skipBad_(options.skipBadSamples), batch_(std::max<int64_t>(batch, 1)),
       readers_(options.readers > 0 ? options.readers : std::min(availableCpus(), kMostReaders)) {
   bind(options, inputs);
   for (const Port *port : inputs) {
     Source &source = sources_.at(port->name);
     source.inFile = MappedFile::visit(source.array.data, [](const MappedFile &) {});
-    checkArray(source.array.dtype, source.array.shape, source.where,
-               *port); // a second check, because the first may have been for another port of this name
+    if (!source.fromFiles)
+      checkArray(source.array.dtype, source.array.shape, source.where,
+                 *port); // a second check, because the first may have been for another port of this name
     if (!port->batched)
       continue;
     source.batched = true;
@@ -59,6 +61,7 @@ Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &in
     source.sampleElements = elementsOf(port->shape) / batch_;
   }
   applyMaps(options);
+  applySteps(options, inputs);
   countSamples();
   for (const Port *port : inputs)
     checkValues(sources_.at(port->name), *port);
@@ -71,7 +74,7 @@ void Dataset::countSamples() {
   for (const auto &[name, source] : sources_) {
     if (!source.batched)
       continue;
-    int64_t count = source.array.shape[0] / source.rowsPerSample;
+    int64_t count = source.samples();
     if (samples_ >= 0 && count != samples_)
       fail(source.where, concat("has ", count, " samples, but another input has ", samples_),
            "give every input the same number of samples");
@@ -104,6 +107,13 @@ void Dataset::checkUnchanged(const std::vector<const Port *> &inputs) const {
   }
 }
 
+void Dataset::add(const std::string &name, Source source) {
+  auto [it, isNew] = sources_.try_emplace(name, std::move(source));
+  if (!isNew)
+    fail("--data", concat("gives input '", name, "' twice: ", it->second.where, " and ", source.where),
+         concat("keep one of them; ", name, "=FILE.npz:ARRAY takes one array of a file"));
+}
+
 void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &inputs) {
   std::map<std::string, std::shared_ptr<NpzReader>> archives;
   auto openArchive = [&](const std::string &path) {
@@ -126,12 +136,6 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
           checkArray(dtype, shape, where, *port);
     };
   };
-  auto add = [&](const std::string &name, Source source) {
-    auto [it, isNew] = sources_.try_emplace(name, std::move(source));
-    if (!isNew)
-      fail("--data", concat("gives input '", name, "' twice: ", it->second.where, " and ", source.where),
-           concat("keep one of them; ", name, "=FILE.npz:ARRAY takes one array of a file"));
-  };
   std::string lastFile;
   for (const std::string &list : options.files)
     for (std::string_view item : split(list, ',')) {
@@ -142,7 +146,11 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
         continue; // the data is for an input that these entries lack, such as labels for predict
       auto [path, member] = splitMember(named ? item.substr(equals + 1) : item);
       lastFile = path;
-      refuseFolder(path);
+      if (PictureFiles::mayBe(path)) {
+        refuseFolderOfArrays(path);
+        bindPictures(path, name, inputs, options);
+        continue;
+      }
       if (!NpzReader::isZip(MappedFile::open(path)->bytes())) {
         // What the file holds matters more than its name: a missing input name is an error only after the
         // header has been read.
@@ -198,15 +206,17 @@ void Dataset::applyMaps(const DataOptions &options) {
       else
         elsewhere += concat("; not used here: ", name, ": ", steps.text());
     }
-  base = withOptions(stored, options.scale, options.normalize, names);
+  const StepOptions said{options.transform, options.scale, options.normalize};
+  base = withOptions(stored, said, names, pictureInputs(/*fromFiles=*/true));
   for (auto &[name, source] : sources_) {
     auto steps = base.inputs.find(name);
-    source.told = steps != base.inputs.end();
-    source.maps = (source.told ? steps->second : InputSteps()).maps();
+    const InputSteps of = steps == base.inputs.end() ? InputSteps() : steps->second;
+    source.told = of.scale || of.normalize;
+    source.maps = of.maps();
   }
   preprocessing_ = base.effective();
   if (options.stored)
-    note_ = describeUse(stored, preprocessing_, !options.scale.empty() || !options.normalize.empty());
+    note_ = describeUse(stored, preprocessing_, !said.empty());
   if (!elsewhere.empty())
     note_ = note_.empty() ? "preprocessing of the checkpoint" + elsewhere : note_ + elsewhere;
 }
@@ -218,10 +228,14 @@ std::vector<std::string> Dataset::notesOnBytes(const std::vector<const Port *> &
     const Source &from = source(*port);
     if (from.array.dtype != MPC_U8 || from.told || !isFloat(port->dtype) || !seen.insert(port->name).second)
       continue;
-    auto *bytes = reinterpret_cast<const uint8_t *>(from.array.data);
-    auto [low, high] = std::minmax_element(bytes, bytes + from.array.elements());
-    if (from.array.elements() > 0 && *high > 1)
-      notes.push_back(concat("input '", port->name, "' has bytes ", int(*low), "…", int(*high),
+    uint8_t low = 0, high = 255; // of pictures, of which not all are read now
+    if (auto *bytes = reinterpret_cast<const uint8_t *>(from.array.data); !from.fromFiles) {
+      auto [least, most] = std::minmax_element(bytes, bytes + from.array.elements());
+      low = from.array.elements() > 0 ? *least : 0;
+      high = from.array.elements() > 0 ? *most : 0;
+    }
+    if (high > 1)
+      notes.push_back(concat("input '", port->name, "' has bytes ", int(low), "…", int(high),
                              " and enters as it is; --scale=", port->name,
                              "=0.00392157 makes 255 one, --normalize=", port->name, "=MEAN,STD standardizes"));
   }
@@ -285,6 +299,8 @@ void Dataset::checkValues(const Source &source, const Port &port) const {
   if (channels > 1 && (port.shape.size() <= first || port.shape[first] != int64_t(channels)))
     fail("--normalize", concat(channels, " channels for input '", port.name, "' of shape ", toString(port.shape)),
          "give one mean for all, or one for each channel of the input");
+  if (source.fromFiles)
+    return; // bytes fit every float
   const auto count = size_t(source.array.elements());
   isFloat(port.dtype) ? checkFloats(source, port, 0, count) : checkIntegers(source, port, source.array.data, 0, count);
 }

@@ -5,6 +5,8 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/core/Transpose.h"
 #include "runtime/core/data/Array.h"
+#include "runtime/core/data/BadSamples.h"
+#include "runtime/core/data/PictureInput.h"
 #include "runtime/core/data/Preprocessing.h"
 
 #include <map>
@@ -16,19 +18,32 @@ class Threads;
 
 struct DataOptions {
   /// Each element is "FILE.npz" (arrays bound to inputs by name), "INPUT=FILE" (.npy, IDX, IDX.gz),
-  /// "INPUT=FILE.npz:ARRAY", or several of these joined with ','.
+  /// "INPUT=FILE.npz:ARRAY", or pictures (a folder, a .tar or a .csv list): "INPUT=PICTURES", or "PICTURES" for the
+  /// input that takes pictures and the one that takes their classes. Or several of these joined with ','.
   std::vector<std::string> files;
   /// Each element is "INPUT=FACTOR": value * factor, applied before normalize; "INPUT=none", or "none" for every input.
   std::vector<std::string> scale;
   /// Each element is "INPUT=MEAN,STD": (value - mean) / std. MEAN and STD are one number or one per channel (the
   /// dimension after the batch), separated by ':'. Or "INPUT=none", or "none".
   std::vector<std::string> normalize;
-  /// This is the preprocessing of the checkpoint. It holds for the steps that `scale` and `normalize` do not name, and
-  /// has no value where there is no checkpoint.
+  /// Each element is "INPUT=STEPS" or "STEPS" (see --help): how pictures in files get the size that the input takes.
+  /// Or "INPUT=none", or "none".
+  std::vector<std::string> transform = {};
+  /// Each element is "INPUT=STEPS" or "STEPS": random changes of pictures in training, also of those in arrays.
+  std::vector<std::string> augment = {};
+  /// This is the preprocessing of the checkpoint. It holds for the steps that `transform`, `scale` and `normalize` do
+  /// not name, and has no value where there is no checkpoint.
   std::optional<Preprocessing> stored = {};
   /// Threads that read and convert the samples of a batch; 0: one for each CPU of the process, at most 8. What they
   /// write does not depend on their number.
   int readers = 0;
+  /// The names of the classes in the order of their numbers, as a checkpoint or the training's data have them; empty:
+  /// the data decide.
+  std::vector<std::string> classes = {};
+  /// True: samples that cannot be read are left out and counted. False: they are errors.
+  bool skipBadSamples = false;
+  /// The folder of the mpc that compiled the program, where the plugin for pictures may be; may be empty.
+  std::string installation = {};
 };
 
 /// Returns the files that the options may mean, whether the program has inputs for them or not; some of the names may
@@ -56,14 +71,22 @@ public:
   const Preprocessing &preprocessing() const { return preprocessing_; }
   /// Returns what a user should know about how the options' `stored` is used; "" if there is nothing.
   const std::string &preprocessingNote() const { return note_; }
+  /// Returns the names of the classes of the pictures, in the order of their numbers; empty where they have none.
+  const std::vector<std::string> &classes() const { return classes_; }
+  /// Returns what --augment does: "x: random-crop:4,flip:0.5", or "".
+  const std::string &augmentation() const { return augmentation_; }
+  /// Returns the samples that could not be read so far.
+  const BadSamples &badSamples() const { return *bad_; }
   /// Returns a line for each float input that takes bytes above 1 of which nobody has said how they shall be changed.
   std::vector<std::string> notesOnBytes(const std::vector<const Port *> &inputs) const;
 
   /// Writes an input for the given samples (exactly one batch of indices) into `stored`, converted to the
-  /// port's type and stored order. `readers` share the samples. `scratch` is reused between calls. Throws Error, as the
-  /// constructor does, for values that lie in a file and were changed there since to what the port cannot take.
-  void fill(const Port &port, std::span<const uint32_t> samples, void *stored, std::vector<std::byte> &scratch,
-            Threads &readers) const;
+  /// port's type and stored order. `draw` says which random changes they get. `readers` share the samples. `scratch` is
+  /// reused between calls. Throws Error, as the constructor does, for values that lie in a file and were changed there
+  /// since to what the port cannot take, and for samples that cannot be read, unless these are skipped: then they are
+  /// among the bad samples afterwards, and what is written for them means nothing.
+  void fill(const Port &port, std::span<const uint32_t> samples, const Draw &draw, void *stored,
+            std::vector<std::byte> &scratch, Threads &readers) const;
   /// Throws Error when a file has become shorter, because the data read from it may then be zeros.
   void checkWhole() const;
   /// Throws Error when a file of the inputs has become shorter or was written to since it was opened. What was read
@@ -72,23 +95,38 @@ public:
   void checkUnchanged(const std::vector<const Port *> &inputs) const;
 
 private:
+  /// Where the values of an input come from: an array, or pictures that are read one by one.
   struct Source {
-    Array array;
+    Array array; // empty where pictures come from files; the element type is that of their bytes
     std::string where;                             // file and array, for errors
     std::vector<Affine> maps = {};                 // one, or one per channel
     int64_t rowsPerSample = 0, sampleElements = 0; // for a batched input
     bool batched = false;
     bool told = false;   // whether an option or a checkpoint says what happens to its values
     bool inFile = false; // true if the elements lie in a file's pages, where another program can change them
+    std::shared_ptr<PictureInput> pictures = {}; // null: the array's values are taken as they are
+    bool fromFiles = false;                      // whether the pictures come from files
     /// Returns whether the maps change any value.
     bool mapped() const { return maps.size() > 1 || !maps[0].identity(); }
     /// Returns the number of elements that the maps divide into channels: those of a sample, or all elements.
     int64_t unit() const { return batched ? sampleElements : array.elements(); }
     /// Writes a unit (the sample of that index, or the whole array) in logical order, mapped and converted to a type.
     void convertUnit(size_t index, mpc_dtype type, std::byte *target) const;
+    /// Writes the unit whose values begin at `from`.
+    void convertValues(const std::byte *from, mpc_dtype type, std::byte *target) const;
+    int64_t samples() const;
   };
   void bind(const DataOptions &options, const std::vector<const Port *> &inputs);
+  /// Binds the pictures of `path` to the input of that name; "" stands for the inputs that pictures and classes fit.
+  void bindPictures(const std::string &path, const std::string &name, const std::vector<const Port *> &inputs,
+                    const DataOptions &options);
+  void addPictures(const std::shared_ptr<PictureFiles> &files, const std::string &path, const Port &port, const DataOptions &options);
+  void addClasses(const PictureFiles &files, const std::string &path, const Port &port, const DataOptions &options);
+  void add(const std::string &name, Source source);
   void applyMaps(const DataOptions &options);
+  /// Gives pictures their steps.
+  void applySteps(const DataOptions &options, const std::vector<const Port *> &inputs);
+  std::vector<std::string> pictureInputs(bool fromFiles) const;
   /// Throws Error for an array of a shape that the port cannot take, or for floats where the input holds class labels
   /// only because the user named no loss.
   void checkArray(mpc_dtype dtype, const Shape &shape, const std::string &where, const Port &port) const;
@@ -104,6 +142,8 @@ private:
   static bool mayMisfit(const Source &source, const Port &port);
   /// Does what Source::convertUnit does, and throws Error unless the port can take all values that it has written.
   void convertChecked(const Source &source, const Port &port, size_t index, std::byte *target) const;
+  /// Writes a picture as the port takes it; with skipped bad samples, one that cannot be read becomes one of these.
+  void readPicture(const Source &source, const Port &port, uint32_t sample, const Draw &draw, std::byte *target) const;
   static void checkFinite(const Source &source, size_t at, double value);
   [[noreturn]] static void complain(const Source &source, size_t at, const std::string &what, const std::string &hint);
   const Source &source(const Port &port) const { return sources_.at(port.name); }
@@ -111,7 +151,11 @@ private:
 
   std::map<std::string, Source> sources_;
   Preprocessing preprocessing_;
-  std::string note_;
+  std::string note_, augmentation_;
+  std::vector<std::string> classes_;
+  std::map<std::string, std::shared_ptr<PictureFiles>> collections_; // by their paths
+  std::shared_ptr<BadSamples> bad_ = std::make_shared<BadSamples>();
+  bool skipBad_;
   int64_t batch_, samples_ = -1;
   int readers_;
 };

@@ -45,10 +45,13 @@ static void forSlices(Threads &threads, size_t count, size_t grain, Body &&body)
 }
 
 void Dataset::Source::convertUnit(size_t index, mpc_dtype type, std::byte *target) const {
+  convertValues(array.data + index * size_t(unit()) * sizeOf(array.dtype), type, target);
+}
+
+void Dataset::Source::convertValues(const std::byte *from, mpc_dtype type, std::byte *target) const {
   const size_t part = size_t(unit()) / maps.size();
   for (size_t c = 0; c < maps.size(); ++c)
-    convert(array.dtype, array.data + (index * size_t(unit()) + c * part) * sizeOf(array.dtype), type,
-            target + c * part * sizeOf(type), part, maps[c]);
+    convert(array.dtype, from + c * part * sizeOf(array.dtype), type, target + c * part * sizeOf(type), part, maps[c]);
 }
 
 void Dataset::convertChecked(const Source &source, const Port &port, size_t index, std::byte *target) const {
@@ -70,13 +73,28 @@ void Dataset::convertChecked(const Source &source, const Port &port, size_t inde
   }
 }
 
-void Dataset::fill(const Port &port, std::span<const uint32_t> samples, void *stored, std::vector<std::byte> &scratch,
-                   Threads &readers) const {
+void Dataset::readPicture(const Source &source, const Port &port, uint32_t sample, const Draw &draw,
+                          std::byte *target) const {
+  auto read = [&] {
+    std::vector<std::byte> planes(size_t(source.sampleElements));
+    source.pictures->read(sample, draw, planes.data());
+    source.convertValues(planes.data(), port.dtype, target);
+  };
+  if (!skipBad_)
+    return read();
+  if (std::optional<Error> error = attempt(read))
+    bad_->add(sample, *error);
+}
+
+void Dataset::fill(const Port &port, std::span<const uint32_t> samples, const Draw &draw, void *stored,
+                   std::vector<std::byte> &scratch, Threads &readers) const {
   const Source &from = source(port);
   const Transpose order(port.shape, port.permutation);
   const size_t elementBytes = sizeOf(port.dtype);
   const bool check = from.inFile && mayMisfit(from, port);
-  auto convertUnit = [&](size_t index, std::byte *to) {
+  auto convertUnit = [&](uint32_t index, std::byte *to) {
+    if (from.pictures)
+      return readPicture(from, port, index, draw, to);
     check ? convertChecked(from, port, index, to) : from.convertUnit(index, port.dtype, to);
   };
   auto *target = static_cast<std::byte *>(stored);
@@ -95,7 +113,8 @@ void Dataset::fill(const Port &port, std::span<const uint32_t> samples, void *st
       sample[0] = from.rowsPerSample;
       ofSample.emplace(sample, port.permutation);
     }
-    const size_t grain = std::max<size_t>(kLeastBytes / std::max<size_t>(sampleBytes, 1), 1);
+    // Decoding a picture takes far longer than waking a thread.
+    const size_t grain = from.pictures ? 1 : std::max<size_t>(kLeastBytes / std::max<size_t>(sampleBytes, 1), 1);
     forSlices(readers, samples.size(), grain, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
         std::byte *converted = logical + (ofSample ? begin : i) * sampleBytes;

@@ -10,7 +10,7 @@
 
 namespace mpc::rt {
 
-static constexpr char kReads[] = "mpc reads arrays: .npz, .npy, or IDX files (plain or .gz)";
+static constexpr char kReads[] = "mpc reads arrays (.npz, .npy, IDX files, plain or .gz) and pictures (a folder, a .tar or a .csv list)";
 static constexpr char kPack[] =
     "put all samples into one array for each input, in Python: numpy.savez('data.npz', INPUT=array, ...)";
 
@@ -21,7 +21,7 @@ static bool isData(std::string_view name) {
   return false;
 }
 
-void refuseFolder(const std::string &path) {
+void refuseFolderOfArrays(const std::string &path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
     return;
@@ -32,9 +32,10 @@ void refuseFolder(const std::string &path) {
         first = name;
     closedir(folder);
   }
+  if (first.empty())
+    return;
   std::string_view slash = path.ends_with("/") ? "" : "/";
-  fail(path, "is a folder, and data are arrays in files",
-       first.empty() ? concat(kReads, "; ", kPack) : concat("name a file in it, such as ", path, slash, first));
+  fail(path, "is a folder of data files", concat("name a file in it, such as ", path, slash, first));
 }
 
 namespace {
@@ -52,7 +53,7 @@ constexpr Magic kMagics[] = {
     {8, "WEBP"sv, "a WebP picture", Kind::Picture},
     {0, "II*\0"sv, "a TIFF picture", Kind::Picture},
     {0, "MM\0*"sv, "a TIFF picture", Kind::Picture},
-    {257, "ustar"sv, "a tar archive", Kind::Archive},
+    {257, "ustar"sv, "a tar archive whose name does not end in .tar", Kind::Archive},
     {0,
      "\xfd"
      "7zXZ\0"sv,
@@ -98,7 +99,7 @@ void refuseData(const std::string &path, std::string_view bytes) {
     what = "is text, not an array";
   switch (kind) {
   case Kind::Picture:
-    fail(path, what, concat(kReads, "; ", kPack));
+    fail(path, what, "name the folder that holds the pictures of all classes, FOLDER/CLASS/NAME.jpg (or .png)");
   case Kind::Archive:
     fail(path, what, concat("unpack it first, and ", kPack));
   case Kind::Table:

@@ -7,8 +7,8 @@
 
 namespace mpc::rt {
 
-/// Throws Error for a folder; names a data file in it where there is one.
-void refuseFolder(const std::string &path);
+/// Throws Error for a folder that holds files of arrays, and names one of them.
+void refuseFolderOfArrays(const std::string &path);
 
 /// Throws Error for a file whose bytes are no array: it names the kind of file (a picture, an archive, text ...), and
 /// says how to make an array of that.

@@ -49,7 +49,9 @@ static std::string joined(const std::vector<double> &values) {
 }
 
 std::string InputSteps::text() const {
-  std::string text = scale ? concat("scale ", *scale) : "";
+  std::string text = transform.empty() ? "" : concat("transform ", transform);
+  if (scale)
+    text += concat(text.empty() ? "" : ", ", "scale ", *scale);
   if (normalize)
     text += concat(text.empty() ? "" : ", ", "normalize ", joined(normalize->mean), "/", joined(normalize->deviation));
   return text;
@@ -60,9 +62,9 @@ Preprocessing Preprocessing::effective() const {
   for (auto [name, steps] : inputs) {
     if (steps.scale == 1.0)
       steps.scale.reset();
-    if (steps.normalize && InputSteps{std::nullopt, steps.normalize}.identity())
+    if (steps.normalize && InputSteps{{}, {}, steps.normalize}.identity())
       steps.normalize.reset();
-    if (steps.scale || steps.normalize)
+    if (steps.scale || steps.normalize || !steps.transform.empty())
       result.inputs[name] = steps;
   }
   return result;
@@ -88,6 +90,8 @@ std::string Preprocessing::metadata() const {
     }
   };
   for (const auto &[name, steps] : effective().inputs) {
+    if (!steps.transform.empty())
+      text += concat(text.empty() ? "" : "\n", name, "\ttransform\t", steps.transform);
     if (steps.scale)
       add(name, "scale", {*steps.scale});
     if (steps.normalize) {
@@ -112,6 +116,13 @@ std::optional<Preprocessing> Preprocessing::parse(const std::string &text, const
            concat("its preprocessing has '", parts.size() > 1 ? parts[1] : line, "', which is not understood here"),
            "use a program that a newer mpc compiled");
     };
+    if (parts.size() == 3 && parts[1] == "transform") { // stands first
+      InputSteps &steps = result.inputs[std::string(parts[0])];
+      if (!(steps == InputSteps()))
+        refuse();
+      steps.transform = parts[2];
+      continue;
+    }
     std::vector<double> numbers;
     for (size_t i = 2; i < parts.size(); ++i) {
       std::optional<double> number = numberOf(parts[i]);
@@ -174,14 +185,32 @@ static void readOption(const char *option, const std::string &text, const std::v
   set(input, std::string_view(text).substr(equals + 1));
 }
 
+void readSteps(const char *option, const std::string &text, const std::vector<std::string> &pictures,
+               FunctionRef<void(const std::string &, std::string_view)> set) {
+  if (text == "none" || text.find('=') != text.npos)
+    return readOption(option, text, pictures, set);
+  if (pictures.empty())
+    fail(option, "no input takes pictures",
+         option == std::string_view(kTransform)
+             ? "leave it out, or give --data a folder, a .tar or a .csv list of pictures"
+             : "leave it out, or give --data pictures, or an array of bytes (uint8) [samples,channels,height,width]");
+  if (pictures.size() > 1)
+    fail(option, "more than one input takes pictures", concat("write ", option, "=", pictures.front(), "=", text));
+  set(pictures.front(), text);
+}
+
 // A step that is left out stays in the result as one that changes nothing, so that it is known that somebody said it.
-Preprocessing withOptions(Preprocessing base, const std::vector<std::string> &scale,
-                          const std::vector<std::string> &normalize, const std::vector<std::string> &inputs) {
-  for (const std::string &text : scale)
+Preprocessing withOptions(Preprocessing base, const StepOptions &options, const std::vector<std::string> &inputs,
+                          const std::vector<std::string> &pictures) {
+  for (const std::string &text : options.transform)
+    readSteps(kTransform, text, pictures, [&](const std::string &input, std::string_view value) {
+      base.inputs[input].transform = value == "none" ? "" : value;
+    });
+  for (const std::string &text : options.scale)
     readOption("--scale", text, inputs, [&](const std::string &input, std::string_view value) {
       base.inputs[input].scale = value == "none" ? 1 : parseNumber(value, "--scale");
     });
-  for (const std::string &text : normalize)
+  for (const std::string &text : options.normalize)
     readOption("--normalize", text, inputs, [&](const std::string &input, std::string_view value) {
       base.inputs[input].normalize = value == "none" ? InputSteps::Normalize{{0}, {1}} : parseNormalize(value, text);
     });
@@ -193,8 +222,11 @@ std::string describeUse(const Preprocessing &stored, const Preprocessing &used, 
     return concat("preprocessing: ", used.text(), "; the checkpoint was trained with: ", stored.text());
   if (said || stored.inputs.empty())
     return "";
-  return concat("preprocessing of the checkpoint: ", stored.text(),
-                " (--scale and --normalize change it, --scale=none and --normalize=none turn it off)");
+  bool transforms = std::any_of(stored.inputs.begin(), stored.inputs.end(),
+                                [](const auto &input) { return !input.second.transform.empty(); });
+  return concat("preprocessing of the checkpoint: ", stored.text(), " (", transforms ? "--transform, " : "",
+                "--scale and --normalize change it, ", transforms ? "--transform=none, " : "",
+                "--scale=none and --normalize=none turn it off)");
 }
 
 } // namespace mpc::rt

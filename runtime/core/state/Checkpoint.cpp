@@ -2,6 +2,7 @@
 #include "runtime/core/state/Checkpoint.h"
 
 #include "runtime/core/NonFinite.h"
+#include "runtime/core/data/Split.h"
 #include "runtime/core/state/Network.h"
 #include "runtime/core/state/Safetensors.h"
 #include "runtime/support/AtomicFile.h"
@@ -37,6 +38,8 @@ static std::string tableHash(const std::vector<const Variable *> &variables) {
 
 /// The key of what the training does to its inputs (Preprocessing::metadata).
 static constexpr char kPreprocessing[] = "preprocessing";
+/// The keys of the names of the classes, one in each line, and of the random changes of the samples.
+static constexpr char kClasses[] = "classes", kAugmentation[] = "augmentation";
 
 /// Returns for each optimizer the number of micro-batches of an update: "1,4".
 static std::string accumulateText(const Manifest &manifest) {
@@ -72,6 +75,13 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
   put("shuffle", cursor.shuffle ? 1 : 0);
   if (cursor.preprocessing)
     put(kPreprocessing, cursor.preprocessing->metadata());
+  std::string classes;
+  for (const std::string &name : cursor.classes)
+    classes += concat(classes.empty() ? "" : "\n", name);
+  if (!classes.empty())
+    put(kClasses, classes);
+  if (!cursor.augmentation.empty())
+    put(kAugmentation, cursor.augmentation);
   writeSafetensors(path, tensors, std::move(metadata));
 }
 
@@ -94,6 +104,14 @@ static uint64_t number(const SafetensorsReader &reader, const char *key, uint64_
   if (error != std::errc() || end != text.data() + text.size() || value > most)
     fail(reader.path(), concat("its metadata holds no valid '", key, "'"), "use another checkpoint");
   return value;
+}
+
+static std::vector<std::string> classesIn(const SafetensorsReader &reader) {
+  std::vector<std::string> names;
+  if (std::string text = reader.metadata(kClasses); !text.empty())
+    for (std::string_view name : split(text, '\n'))
+      names.emplace_back(name);
+  return names;
 }
 
 static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
@@ -130,6 +148,8 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
   cursor.seed = number(reader, "seed", UINT64_MAX);
   cursor.shuffle = reader.metadata("shuffle") != "0";
   cursor.preprocessing = Preprocessing::parse(reader.metadata(kPreprocessing), path);
+  cursor.classes = classesIn(reader);
+  cursor.augmentation = reader.metadata(kAugmentation);
   for (const Variable *v : variables)
     session.setVariable(v->name, reader.tensors().at(v->name).view());
   return cursor;
@@ -215,6 +235,8 @@ std::optional<Preprocessing> preprocessingOf(const std::string &path) {
   return Preprocessing::parse(reader.metadata(kPreprocessing), path);
 }
 
+std::vector<std::string> classesOf(const std::string &path) { return classesIn(SafetensorsReader(path)); }
+
 std::optional<Cursor> loadState(Session &session, const std::string &path) {
   if (isCheckpoint(SafetensorsReader(path)))
     return loadCheckpoint(session, path);
@@ -283,14 +305,24 @@ static std::vector<int64_t> iterationsIn(const std::string &folder) {
   return found;
 }
 
-std::optional<Preprocessing> preprocessingOfNewest(const std::string &folder) {
+/// Calls `read` with the newest checkpoint, or an older one where that throws.
+static void readNewest(const std::string &folder, FunctionRef<void(const std::string &path)> read) {
   std::vector<int64_t> all;
-  std::optional<Preprocessing> found;
   (void)attempt([&] { all = iterationsIn(folder); });
-  for (; !all.empty(); all.pop_back())
-    if (!attempt([&] { found = preprocessingOf(pathIn(folder, all.back())); }))
-      return found;
-  return std::nullopt;
+  while (!all.empty() && attempt([&] { read(pathIn(folder, all.back())); }))
+    all.pop_back();
+}
+
+std::optional<Preprocessing> preprocessingOfNewest(const std::string &folder) {
+  std::optional<Preprocessing> found;
+  readNewest(folder, [&](const std::string &path) { found = preprocessingOf(path); });
+  return found;
+}
+
+std::vector<std::string> classesOfNewest(const std::string &folder) {
+  std::vector<std::string> found;
+  readNewest(folder, [&](const std::string &path) { found = classesOf(path); });
+  return found;
 }
 
 std::string CheckpointFolder::pathOf(int64_t iteration) const { return pathIn(folder_, iteration); }

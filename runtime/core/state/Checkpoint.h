@@ -22,6 +22,8 @@ struct Cursor {
   /// This says what the training does to its inputs. It has no value where that is not known: in older checkpoints, and
   /// where an embedder prepares the inputs.
   std::optional<Preprocessing> preprocessing = {};
+  std::vector<std::string> classes = {}; // Dataset::classes
+  std::string augmentation = {};         // Dataset::augmentation
 };
 
 /// Writes all variables of the plan except copies (rounded from their masters when loaded) and hyperparameters
@@ -49,9 +51,13 @@ void loadParameters(Session &session, const std::string &path, const PartialInit
 
 /// Returns what a safetensors file says about the inputs of its training; nothing if it does not say. Throws Error.
 std::optional<Preprocessing> preprocessingOf(const std::string &path);
-/// Does the same for the newest checkpoint of a folder that can be read; returns nothing if there is none. Throws
+/// Returns the names of the classes that the training of a safetensors file had, in the order of their numbers; empty if
+/// it does not say. Throws Error.
+std::vector<std::string> classesOf(const std::string &path);
+/// Do the same for the newest checkpoint of a folder that can be read; they return nothing if there is none. They throw
 /// nothing, because resuming reports what is wrong with the folder and its files.
 std::optional<Preprocessing> preprocessingOfNewest(const std::string &folder);
+std::vector<std::string> classesOfNewest(const std::string &folder);
 
 /// Calls loadCheckpoint for a checkpoint of training and returns its cursor; calls loadParameters for
 /// other safetensors.

@@ -25,7 +25,7 @@ static void feed(const std::string &path) {
     std::iota(samples.begin(), samples.end(), uint32_t(first));
     for (const Port *port : inputs) {
       stored.assign(size_t(elementsOf(port->shape)) * sizeOf(port->dtype), std::byte());
-      data.fill(*port, samples, stored.data(), scratch, readers);
+      data.fill(*port, samples, {}, stored.data(), scratch, readers);
     }
   }
 }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/core/data/PictureFiles.h"
+
+#include "runtime/core/data/PicturePlugin.h"
+
+#include <sys/stat.h>
+
+namespace mpc::rt {
+
+bool PictureFiles::mayBe(const std::string &path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+    return true;
+  return path.ends_with(".tar") || path.ends_with(".csv");
+}
+
+PictureFiles::PictureFiles(const std::string &path, const std::string &installation)
+    : plugin_(picturePlugin(path, installation)) {
+  mpc_data_error error = {};
+  source_ = plugin_->open(path.c_str(), &error);
+  if (!source_)
+    failAs(error);
+}
+
+std::vector<std::string> PictureFiles::classes() const {
+  std::vector<std::string> names;
+  for (int64_t i = 0, count = plugin_->classes(source_); i < count; ++i)
+    names.push_back(plugin_->class_name(source_, i));
+  return names;
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The samples of an input that takes pictures: from files, or from an array that training augments.
+#pragma once
+
+#include "runtime/core/data/Array.h"
+#include "runtime/core/data/PictureFiles.h"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace mpc::rt {
+
+/// Says which random choices samples get; nothing is random if `random` is false.
+struct Draw {
+  bool random = false;
+  uint64_t seed = 0;
+  int64_t epoch = 0;
+};
+
+class PictureInput {
+public:
+  /// The input takes pictures [channels, height, width] of the files.
+  PictureInput(std::shared_ptr<const PictureFiles> files, Shape picture, const mpc_data_plugin *plugin);
+  /// `array`: bytes [samples, channels, height, width], called `name` in messages.
+  PictureInput(Array array, const std::string &name, const mpc_data_plugin *plugin);
+  ~PictureInput();
+  PictureInput(const PictureInput &) = delete;
+  PictureInput &operator=(const PictureInput &) = delete;
+
+  int64_t samples() const;
+  /// Sets the steps. `erased`: the values of erased pixels, one for each channel.
+  void setSteps(std::string transform, std::string augment, std::vector<uint8_t> erased);
+  /// Returns the steps in their normal form. `option`: --transform or --augment. Throws Error located at it.
+  std::string checkSteps(const std::string &steps, const char *option) const;
+
+  /// Writes the sample's bytes [channels, height, width]. Any thread may call it. Throws Error.
+  void read(int64_t sample, const Draw &draw, std::byte *planes) const;
+
+private:
+  mpc_picture_maker *borrow() const;
+
+  const mpc_data_plugin *plugin_;
+  std::shared_ptr<const PictureFiles> files_;
+  Array array_; // where there are no files
+  Shape picture_;
+  std::string name_, transform_, augment_;
+  std::vector<uint8_t> erased_;
+  mutable std::mutex mutex_;
+  mutable std::vector<mpc_picture_maker *> idle_; // makers that no thread uses now
+};
+
+} // namespace mpc::rt

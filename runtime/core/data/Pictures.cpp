@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Binds pictures and their classes to the inputs of a program.
+#include "runtime/core/data/Dataset.h"
+#include "runtime/core/data/PicturePlugin.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace mpc::rt {
+
+/// Returns whether a port may take pictures: floats [samples, channels, height, width].
+static bool takesPictures(const Port &port, int64_t batch) {
+  return port.batched && isFloat(port.dtype) && port.shape.size() == 4 && port.shape[0] == batch &&
+         std::max(port.shape[2], port.shape[3]) <= 65535;
+}
+
+/// Returns whether a port may take classes: one integer for each sample.
+static bool takesClasses(const Port &port, int64_t batch) {
+  return port.batched && !isFloat(port.dtype) && elementsOf(port.shape) == batch && port.shape[0] == batch;
+}
+
+int64_t Dataset::Source::samples() const {
+  return fromFiles ? pictures->samples() : array.shape[0] / rowsPerSample;
+}
+
+void Dataset::addPictures(const std::shared_ptr<PictureFiles> &files, const std::string &path, const Port &port,
+                          const DataOptions &options) {
+  const int64_t channels = port.shape[1];
+  if (channels != 1 && channels != 3)
+    fail(path, concat("input '", port.name, "' takes ", channels, " channels ", toString(port.shape), "; pictures have 1 or 3"),
+         "give arrays in .npz files, or export a network for 1 or 3 channels (channels first)");
+  Source source;
+  source.array.dtype = MPC_U8;
+  source.where = path;
+  source.fromFiles = true;
+  source.pictures = std::make_shared<PictureInput>(files, Shape(port.shape.begin() + 1, port.shape.end()),
+                                                   picturePlugin(path, options.installation));
+  add(port.name, std::move(source));
+}
+
+/// Returns "cat, dog, … (12 in all)".
+static std::string listOf(const std::vector<std::string> &names) {
+  constexpr size_t kShown = 10;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += concat(i == 0 ? "" : ", ", names[i]);
+  return names.size() > kShown ? concat(text, ", … (", names.size(), " in all)") : text;
+}
+
+/// Returns the numbers of `names` among `known`. Throws Error, located at `path`, for one that is not there.
+static std::vector<int64_t> numbersOf(const std::vector<std::string> &names, const std::vector<std::string> &known,
+                                      const std::string &path) {
+  std::vector<int64_t> numbers;
+  for (const std::string &name : names) {
+    auto at = std::find(known.begin(), known.end(), name);
+    if (at == known.end())
+      fail(path, concat("has the class '", name, "', which the training did not have; it had ", listOf(known)),
+           "give the folders the names that the training's had, or leave that class out");
+    numbers.push_back(at - known.begin());
+  }
+  return numbers;
+}
+
+void Dataset::addClasses(const PictureFiles &files, const std::string &path, const Port &port,
+                         const DataOptions &options) {
+  const std::vector<std::string> own = files.classes();
+  classes_ = options.classes.empty() ? own : options.classes;
+  if (own.empty())
+    fail(path, concat("its pictures have no classes, and input '", port.name, "' takes them"),
+         "put the pictures of each class into a folder of its own, or give a .csv list of path,label");
+  for (const Range &range : port.ranges)
+    if (int64_t(classes_.size()) > range.below)
+      fail(path, concat("has ", classes_.size(), " classes; input '", port.name, "' takes ", range.text()),
+           "export a network with as many outputs as there are classes");
+  for (const std::string &name : own)
+    if (name.find('\n') != name.npos) // checkpoints separate the names by it
+      fail(path, "has a class whose name contains a line break", "rename it");
+  const std::vector<int64_t> numbers = numbersOf(own, classes_, path);
+  auto labels = std::make_shared<std::vector<int64_t>>();
+  for (int64_t i = 0, count = files.samples(); i < count; ++i)
+    labels->push_back(numbers.at(size_t(files.label(i))));
+  Source source;
+  source.array.dtype = MPC_I64;
+  source.array.shape = port.shape;
+  source.array.shape[0] = int64_t(labels->size());
+  source.array.data = reinterpret_cast<const std::byte *>(labels->data());
+  source.array.owner = labels;
+  source.where = concat(path, ": class");
+  add(port.name, std::move(source));
+}
+
+/// Returns the names of ports, each once.
+static std::string namesOf(const std::vector<const Port *> &ports) {
+  std::string text;
+  for (const Port *port : ports)
+    text += concat(text.empty() ? "" : ", ", port->name);
+  return text;
+}
+
+void Dataset::bindPictures(const std::string &path, const std::string &name, const std::vector<const Port *> &inputs,
+                           const DataOptions &options) {
+  std::shared_ptr<PictureFiles> &files = collections_[path];
+  if (!files)
+    files = std::make_shared<PictureFiles>(path, options.installation);
+  std::vector<const Port *> pictures, classes;
+  for (const Port *port : inputs) {
+    if (!name.empty() && port->name != name)
+      continue;
+    auto &kind = takesPictures(*port, batch_) ? pictures : classes;
+    bool fits = &kind == &pictures || takesClasses(*port, batch_);
+    bool seen = std::any_of(kind.begin(), kind.end(), [&](const Port *other) { return other->name == port->name; });
+    if (fits && !seen)
+      kind.push_back(port);
+    else if (!fits && !name.empty())
+      fail(path, concat("input '", name, "' has shape ", toString(port->shape), " of ", nameOf(port->dtype),
+                        ", and takes neither pictures nor classes"),
+           "pictures fit floats [samples,channels,height,width], and classes an integer for each sample");
+  }
+  if (name.empty() && pictures.empty())
+    fail(path, "no input takes pictures, which are floats [samples,channels,height,width]",
+         "give arrays in .npz files");
+  if (pictures.size() > 1 || classes.size() > 1) {
+    const auto &several = pictures.size() > 1 ? pictures : classes;
+    fail(path, concat("several inputs take ", &several == &pictures ? "pictures: " : "classes: ", namesOf(several)),
+         concat("say which ones: --data ", pictures.front()->name, "=", path));
+  }
+  if (!pictures.empty())
+    addPictures(files, path, *pictures.front(), options);
+  // The classes of an unnamed folder are taken where they fit and nobody else gives them.
+  if (!classes.empty() && (!name.empty() || sources_.count(classes.front()->name) == 0))
+    addClasses(*files, path, *classes.front(), options);
+}
+
+std::vector<std::string> Dataset::pictureInputs(bool fromFiles) const {
+  std::vector<std::string> names;
+  for (const auto &[name, source] : sources_)
+    if (fromFiles ? source.fromFiles : source.pictures != nullptr)
+      names.push_back(name);
+  return names;
+}
+
+/// Returns the bytes that normalization makes zero, as nearly as bytes can: those of erased pixels.
+static std::vector<uint8_t> bytesOfZero(const std::vector<Affine> &maps, size_t channels) {
+  std::vector<uint8_t> bytes;
+  for (size_t c = 0; c < channels; ++c) {
+    const Affine &map = maps[maps.size() == 1 ? 0 : c];
+    bytes.push_back(uint8_t(std::clamp(std::nearbyint(map.scale == 0 ? 0 : -map.shift / map.scale), 0.0, 255.0)));
+  }
+  return bytes;
+}
+
+void Dataset::applySteps(const DataOptions &options, const std::vector<const Port *> &inputs) {
+  for (const Port *port : inputs) {
+    Source &source = sources_.at(port->name);
+    if (!options.augment.empty() && takesPictures(*port, batch_) && !source.pictures && source.array.dtype == MPC_U8)
+      source.pictures = std::make_shared<PictureInput>(source.array, source.where,
+                                                       picturePlugin(kAugment, options.installation));
+  }
+  std::map<std::string, std::string> augment;
+  const std::vector<std::string> names = pictureInputs(/*fromFiles=*/false);
+  for (const std::string &text : options.augment)
+    readSteps(kAugment, text, names, [&](const std::string &input, std::string_view value) {
+      augment[input] = value == "none" ? "" : sources_.at(input).pictures->checkSteps(std::string(value), kAugment);
+    });
+  std::set<std::string> seen;
+  for (const Port *port : inputs) {
+    Source &source = sources_.at(port->name);
+    if (!source.pictures || !seen.insert(port->name).second)
+      continue;
+    const std::string &steps = augment[port->name];
+    auto preprocessing = preprocessing_.inputs.find(port->name);
+    std::string transform;
+    if (preprocessing != preprocessing_.inputs.end() && !preprocessing->second.transform.empty())
+      transform = preprocessing->second.transform = // in its normal form, which checkpoints hold
+          source.pictures->checkSteps(preprocessing->second.transform, kTransform);
+    source.pictures->setSteps(transform, steps, bytesOfZero(source.maps, size_t(port->shape[1])));
+    if (!steps.empty())
+      augmentation_ += concat(augmentation_.empty() ? "" : "; ", port->name, ": ", steps);
+  }
+}
+
+} // namespace mpc::rt

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/images/augment/Geometry.h"
+
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mpc::images {
+
+using rt::concat;
+using rt::fail;
+
+/// Resizes everything, as torchvision's Resize does.
+static void resize(Geometry &g, const PictureStep &step, PictureSize target) {
+  PictureSize to = target;
+  if (step.numbers.size() == 2) {
+    to = {int(step.numbers[1]), int(step.numbers[0])};
+  } else if (step.numbers.size() == 1) {
+    const int64_t side = int64_t(step.numbers[0]), width = g.resized.width, height = g.resized.height;
+    to = width <= height ? PictureSize{int(side), int(side * height / width)}
+                         : PictureSize{int(side * width / height), int(side)};
+  }
+  g.resized = to;
+  g.window = {0, 0, to};
+}
+
+/// Draws a part of the picture of random size and shape (Szegedy et al., "Going deeper with convolutions", 2015), as
+/// torchvision's RandomResizedCrop does.
+static void randomResizedCrop(Geometry &g, const PictureStep &step, PictureSize size, PictureSize target, Draws draws) {
+  constexpr double kNarrowest = 3.0 / 4, kWidest = 4.0 / 3;
+  const double area = double(size.width) * size.height;
+  g = {};
+  g.resized = target;
+  g.window.size = target;
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const double share = area * draws.uniform(step.numbers[0], step.numbers[1]);
+    const double aspect = std::exp(draws.uniform(std::log(kNarrowest), std::log(kWidest)));
+    const int width = int(std::nearbyint(std::sqrt(share * aspect)));
+    const int height = int(std::nearbyint(std::sqrt(share / aspect)));
+    if (width < 1 || height < 1 || width > size.width || height > size.height)
+      continue;
+    const int y = draws.below(size.height - height + 1), x = draws.below(size.width - width + 1);
+    g.box = {double(x), double(y), double(width), double(height)};
+    return;
+  }
+  // The picture is too narrow or too wide: take the largest part of a permitted shape in the middle.
+  const double aspect = double(size.width) / size.height;
+  int width = size.width, height = size.height;
+  if (aspect < kNarrowest)
+    height = int(std::nearbyint(width / kNarrowest));
+  else if (aspect > kWidest)
+    width = int(std::nearbyint(height * kWidest));
+  g.box = {double((size.width - width) / 2), double((size.height - height) / 2), double(width), double(height)};
+}
+
+Geometry geometryOf(const PictureSteps &transform, const PictureSteps &augment, PictureSize size, PictureSize target,
+                    const mpc_draw &draw, int64_t sample, rt::FunctionRef<std::string()> where) {
+  Geometry g;
+  g.box = {0, 0, double(size.width), double(size.height)};
+  g.resized = size;
+  g.window.size = size;
+  for (const PictureStep &step : transform.steps) {
+    if (step.kind == PictureStep::Resize) {
+      if (g.window.x != 0 || g.window.y != 0 || g.window.size != g.resized)
+        fail(kTransform, "a crop is followed by resize", "write resize first");
+      resize(g, step, target);
+    } else {
+      g.window = {int(std::nearbyint((g.resized.width - target.width) / 2.0)),
+                  int(std::nearbyint((g.resized.height - target.height) / 2.0)), target};
+    }
+  }
+  for (size_t i = 0; draw.random && i < augment.steps.size(); ++i) {
+    const PictureStep &step = augment.steps[i];
+    Draws draws(draw, sample, i);
+    switch (step.kind) {
+    case PictureStep::RandomResizedCrop:
+      randomResizedCrop(g, step, size, target, draws);
+      break;
+    case PictureStep::RandomCrop: {
+      const int padding = int(step.numbers[0]);
+      const int freeX = g.window.size.width + 2 * padding - target.width,
+                freeY = g.window.size.height + 2 * padding - target.height;
+      if (freeX < 0 || freeY < 0)
+        break; // the sizes are compared below
+      g.window.y += draws.below(freeY + 1) - padding;
+      g.window.x += draws.below(freeX + 1) - padding;
+      g.window.size = target;
+      break;
+    }
+    case PictureStep::Flip:
+      g.flip ^= draws.uniform() < step.numbers[0];
+      break;
+    case PictureStep::VerticalFlip:
+      g.verticalFlip ^= draws.uniform() < step.numbers[0];
+      break;
+    default:
+      break; // a step that changes colours
+    }
+  }
+  if (!(g.window.size == target))
+    fail(where(),
+         concat("the picture has ", g.window.size.width, "x", g.window.size.height, " pixels (width x height)",
+                g.resized == size ? "" : " after resize", ", and the input takes ", target.width, "x", target.height),
+         concat("add --transform=resize:", std::min(target.width, target.height) * 8 / 7, ",center-crop, or resize alone"));
+  return g;
+}
+
+} // namespace mpc::images
