@@ -8,6 +8,7 @@ packages=(
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools lld-22 liblld-22-dev zlib1g-dev libzstd-dev
   libonnx-dev libprotobuf-dev protobuf-compiler
   libdnnl-dev
+  libjpeg62-turbo-dev libspng-dev
   nlohmann-json3-dev libcli11-dev
   clang-22 libclang-rt-22-dev # only for the fuzz targets and the sanitizers
   clang-format-22 clang-tidy-22

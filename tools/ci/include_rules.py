@@ -57,6 +57,7 @@ ROOMS = {
         "support": (),
         "host": ("abi", "support"),
         "onednn": ("abi", "host", "support"),
+        "images": ("abi", "support"),
         "cuda": ("abi", "host", "support"),
         "emulator": ("abi", "host", "support"),
         "core": ("abi", "host", "support"),

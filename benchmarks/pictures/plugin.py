@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls the picture plugin (runtime/abi/mpc/data.h) from Python."""
+import ctypes
+from ctypes import POINTER, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
+
+import numpy as np
+
+ALL = 2**31 - 1  # as the least width and height: the whole picture
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("where", c_char * 1024), ("what", c_char * 256), ("hint", c_char * 256)]
+
+
+class Size(ctypes.Structure):
+    _fields_ = [("width", c_int32), ("height", c_int32)]
+
+
+class Picture(ctypes.Structure):
+    _fields_ = [("width", c_int32), ("height", c_int32), ("channels", c_int32), ("row_bytes", c_int64), ("pixels", c_void_p)]
+
+
+class Table(ctypes.Structure):
+    _fields_ = [("abi", c_uint32), ("name", c_char_p),
+                ("recognizes", ctypes.CFUNCTYPE(c_int, c_char_p)),
+                ("open", ctypes.CFUNCTYPE(c_void_p, c_char_p, POINTER(Error))),
+                ("close", ctypes.CFUNCTYPE(None, c_void_p)),
+                ("samples", ctypes.CFUNCTYPE(c_int64, c_void_p)),
+                ("classes", ctypes.CFUNCTYPE(c_int64, c_void_p)),
+                ("class_name", ctypes.CFUNCTYPE(c_char_p, c_void_p, c_int64)),
+                ("label", ctypes.CFUNCTYPE(c_int64, c_void_p, c_int64)),
+                ("describe", ctypes.CFUNCTYPE(None, c_void_p, c_int64, c_char_p, c_size_t)),
+                ("open_reader", ctypes.CFUNCTYPE(c_void_p, c_void_p)),
+                ("close_reader", ctypes.CFUNCTYPE(None, c_void_p)),
+                ("look", ctypes.CFUNCTYPE(c_int, c_void_p, c_int64, POINTER(Size), POINTER(Error))),
+                ("decode", ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, c_int32, c_int32, POINTER(Picture), POINTER(Error)))]
+
+
+def load(path):
+    """Returns the table of the plugin's functions."""
+    entry = ctypes.CDLL(path).mpc_data_entry
+    entry.restype = POINTER(Table)
+    return entry().contents
+
+
+class Failure(Exception):
+    pass
+
+
+class Source:
+    """Pictures behind a path, with one reader."""
+
+    def __init__(self, table, path):
+        self.table, self.error, self.size, self.picture = table, Error(), Size(), Picture()
+        self.handle = table.open(path.encode(), self.error)
+        if not self.handle:
+            raise Failure(self.text())
+        self.reader = table.open_reader(self.handle)
+
+    def text(self):
+        return ": ".join(os_text.decode(errors="replace") for os_text in (self.error.where, self.error.what, self.error.hint))
+
+    def __len__(self):
+        return self.table.samples(self.handle)
+
+    def classes(self):
+        return [self.table.class_name(self.handle, i).decode() for i in range(self.table.classes(self.handle))]
+
+    def label(self, i):
+        return self.table.label(self.handle, i)
+
+    def where(self, i):
+        text = ctypes.create_string_buffer(1024)
+        self.table.describe(self.handle, i, text, 1024)
+        return text.value.decode()
+
+    def decode(self, i, channels=3, width=ALL, height=ALL):
+        """Decodes a picture in the reader's memory."""
+        if self.table.look(self.reader, i, self.size, self.error) or self.table.decode(self.reader, channels, width, height, self.picture, self.error):
+            raise Failure(self.text())
+
+    def pixels(self, i, channels=3, width=ALL, height=ALL):
+        """Returns a copy of the pixels, [height, width, channels]."""
+        self.decode(i, channels, width, height)
+        p = self.picture
+        flat = np.ctypeslib.as_array(ctypes.cast(p.pixels, POINTER(ctypes.c_uint8)), (p.height, p.row_bytes))
+        return flat[:, : p.width * channels].reshape(p.height, p.width, channels).copy()
+
+    def close(self):
+        self.table.close_reader(self.reader)
+        self.table.close(self.handle)

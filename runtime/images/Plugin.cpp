@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The C interface of mpc/data.h. No exception leaves it.
+#include "runtime/images/Reader.h"
+#include "runtime/images/Source.h"
+#include "runtime/support/Error.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+// These headers need <cstdio>.
+#include <jpeglib.h>
+#include <spng.h>
+
+namespace mpc::images {
+namespace {
+
+/// Copies a text without control characters, since names of files go to terminals. Of a text that is too long the end
+/// is kept, where a path says most.
+void copy(char *to, size_t room, std::string_view text) {
+  constexpr std::string_view kCut = "...";
+  size_t at = 0;
+  if (room == 0)
+    return;
+  if (text.size() >= room) {
+    size_t keep = room > kCut.size() ? room - 1 - kCut.size() : 0;
+    at = std::min(kCut.size(), room - 1);
+    std::memcpy(to, kCut.data(), at);
+    text.remove_prefix(text.size() - keep);
+  }
+  for (char c : text)
+    to[at++] = uint8_t(c) < ' ' || c == '\x7f' ? '?' : c;
+  to[at] = '\0';
+}
+
+/// Runs `work` and returns whether it succeeded; otherwise fills `error`. An error without a place is at `where()`.
+bool succeeds(mpc_data_error *error, rt::FunctionRef<void()> work, rt::FunctionRef<std::string()> where) {
+  std::optional<rt::Error> failed = rt::attempt(work);
+  if (!failed)
+    return true;
+  std::string place = failed->where();
+  if (place.empty())
+    rt::attempt([&] { place = where(); }); // without memory, the place stays empty
+  copy(error->where, sizeof error->where, place);
+  copy(error->what, sizeof error->what, failed->clause());
+  copy(error->hint, sizeof error->hint, failed->hint());
+  return false;
+}
+
+const Source &unwrap(const mpc_data_source *source) { return *reinterpret_cast<const Source *>(source); }
+Reader &unwrap(mpc_data_reader *reader) { return *reinterpret_cast<Reader *>(reader); }
+
+int recognizes(const char *path) {
+  bool known = false;
+  rt::attempt([&] { known = Source::recognizes(path); });
+  return known;
+}
+
+mpc_data_source *open(const char *path, mpc_data_error *error) {
+  std::unique_ptr<const Source> source;
+  succeeds(error, [&] { source = Source::open(path); }, [&] { return std::string(path); });
+  return reinterpret_cast<mpc_data_source *>(const_cast<Source *>(source.release()));
+}
+
+void close(mpc_data_source *source) { delete &unwrap(source); }
+
+int64_t samples(const mpc_data_source *source) { return unwrap(source).samples(); }
+int64_t classes(const mpc_data_source *source) { return int64_t(unwrap(source).classes().size()); }
+const char *className(const mpc_data_source *source, int64_t index) {
+  return unwrap(source).classes()[size_t(index)].c_str();
+}
+int64_t label(const mpc_data_source *source, int64_t sample) { return unwrap(source).sample(sample).label; }
+void describe(const mpc_data_source *source, int64_t sample, char *where, size_t bytes) {
+  if (bytes > 0)
+    *where = '\0';
+  rt::attempt([&] { copy(where, bytes, unwrap(source).describe(sample)); });
+}
+
+mpc_data_reader *openReader(const mpc_data_source *source) {
+  Reader *reader = nullptr;
+  rt::attempt([&] { reader = new Reader(unwrap(source)); });
+  return reinterpret_cast<mpc_data_reader *>(reader);
+}
+
+void closeReader(mpc_data_reader *reader) { delete &unwrap(reader); }
+
+int look(mpc_data_reader *handle, int64_t sample, mpc_picture_size *size, mpc_data_error *error) {
+  Reader &reader = unwrap(handle);
+  return succeeds(error, [&] { *size = reader.look(sample); }, [&] { return reader.describe(); }) ? 0 : -1;
+}
+
+int decode(mpc_data_reader *handle, int32_t channels, int32_t leastWidth, int32_t leastHeight, mpc_picture *picture,
+           mpc_data_error *error) {
+  Reader &reader = unwrap(handle);
+  return succeeds(
+             error, [&] { *picture = reader.decode(channels, leastWidth, leastHeight); },
+             [&] { return reader.describe(); })
+             ? 0
+             : -1;
+}
+
+#define MPC_TEXT(macro) MPC_QUOTE(macro)
+#define MPC_QUOTE(text) #text
+} // namespace
+} // namespace mpc::images
+
+extern "C" [[gnu::visibility("default")]] const mpc_data_plugin *mpc_data_entry() {
+  using namespace mpc::images;
+  static char name[96];
+  static const mpc_data_plugin plugin = [] {
+    std::snprintf(name, sizeof name, "pictures (libjpeg-turbo %s, libspng %s)", MPC_TEXT(LIBJPEG_TURBO_VERSION),
+                  spng_version_string());
+    return mpc_data_plugin{MPC_DATA_ABI, name,  recognizes, open,       close,       samples, classes,
+                           className,    label, describe,   openReader, closeReader, look,    decode};
+  }();
+  return &plugin;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where pictures come from: a folder, a list, or tar archives.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mpc::images {
+
+/// A tar archive as it was when it was indexed.
+struct Archive {
+  std::string path;
+  int64_t bytes, modified;
+};
+
+/// Which pictures there are, and their classes. It does not change after it was opened, so threads may share it.
+class Source {
+public:
+  /// Opens a folder, a list or archives, by what the path names. Throws Error.
+  static std::unique_ptr<const Source> open(const std::string &path);
+  /// Returns whether the path names something that open() may read.
+  static bool recognizes(const std::string &path);
+
+  /// One picture. 32 bytes and its name are kept for each.
+  struct Sample {
+    uint64_t name;        ///< where its name begins in the text of all names
+    int64_t offset;       ///< where the file begins in its archive
+    int64_t bytes;        ///< the file's bytes in the archive
+    int32_t archive = -1; ///< -1: a file of its own
+    int32_t label = -1;   ///< -1: the samples have no classes
+  };
+
+  int64_t samples() const { return int64_t(samples_.size()); }
+  const Sample &sample(int64_t index) const { return samples_[size_t(index)]; }
+  const std::vector<std::string> &classes() const { return classes_; }
+  const Archive &archive(int32_t index) const { return archives_[size_t(index)]; }
+  /// Returns the path of a sample that is a file of its own.
+  std::string path(const Sample &sample) const;
+  /// Returns where the sample comes from: its path, or "ARCHIVE: MEMBER".
+  std::string describe(int64_t index) const;
+
+  // These build a source.
+  /// `folder`: names that do not begin with '/' are relative to it; it ends with '/' or is empty.
+  explicit Source(std::string folder) : folder_(std::move(folder)) {}
+  void add(std::string_view name, int32_t label) { add(name, {0, 0, -1, -1, label}); }
+  void add(std::string_view name, Sample sample);
+  int32_t addArchive(Archive archive);
+  void setClasses(std::vector<std::string> names) { classes_ = std::move(names); }
+  /// Replaces each label by its entry in `labels`.
+  void renumber(const std::vector<int32_t> &labels);
+
+private:
+  const char *name(const Sample &sample) const { return names_.c_str() + sample.name; }
+
+  std::string folder_, names_; // each name ends with a zero byte
+  std::vector<Sample> samples_;
+  std::vector<Archive> archives_;
+  std::vector<std::string> classes_;
+};
+
+// What Source::open calls.
+std::unique_ptr<const Source> openFolder(const std::string &path);
+std::unique_ptr<const Source> openList(const std::string &path);
+std::unique_ptr<const Source> openArchives(const std::vector<std::string> &paths);
+
+} // namespace mpc::images
