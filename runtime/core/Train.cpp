@@ -153,11 +153,11 @@ void Trainer::resume() {
       checkPreprocessing(*found);
       found->preprocessing = cursor_.preprocessing; // older checkpoints do not have it
       if (found->augmentation != cursor_.augmentation)
-        note(concat("from here on --augment is ", orNone(cursor_.augmentation), "; the checkpoint comes from training with ",
-                    orNone(found->augmentation)));
+        note(concat("from here on --augment is ", orNone(cursor_.augmentation),
+                    "; the checkpoint comes from training with ", orNone(found->augmentation)));
       found->augmentation = cursor_.augmentation;
       found->classes = cursor_.classes;
-      found->shuffle &= !state;                     // an embedder's checkpoints do not know an order
+      found->shuffle &= !state; // an embedder's checkpoints do not know an order
       if (found->seed != cursor_.seed || found->shuffle != cursor_.shuffle)
         note(concat("continuing with the checkpoint's seed ", found->seed, found->shuffle ? "" : ", not shuffled"));
       cursor_ = *found;

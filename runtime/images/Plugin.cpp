@@ -2,6 +2,9 @@
 // The C interface of mpc/data.h. No exception leaves it.
 #include "runtime/images/Reader.h"
 #include "runtime/images/Source.h"
+#include "runtime/images/augment/ArrayPictures.h"
+#include "runtime/images/augment/FilePictures.h"
+#include "runtime/images/augment/Maker.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
@@ -77,6 +80,40 @@ void describe(const mpc_data_source *source, int64_t sample, char *where, size_t
   rt::attempt([&] { copy(where, bytes, unwrap(source).describe(sample)); });
 }
 
+int checkSteps(const char *steps, const char *option, char *normal, size_t bytes, mpc_data_error *error) {
+  auto check = [&] {
+    const std::string text = PictureSteps::parse(steps, option).text();
+    if (text.size() >= bytes)
+      rt::fail(option, "has too many steps", "write fewer");
+    std::memcpy(normal, text.c_str(), text.size() + 1);
+  };
+  return succeeds(error, check, [&] { return std::string(option); }) ? 0 : -1;
+}
+
+mpc_picture_maker *openMaker(const mpc_data_source *source, const mpc_picture_array *array,
+                             const mpc_picture_input *input, mpc_data_error *error) {
+  Maker *maker = nullptr;
+  auto open = [&] {
+    std::unique_ptr<Pictures> pictures;
+    if (array)
+      pictures = std::make_unique<ArrayPictures>(*array);
+    else
+      pictures = std::make_unique<FilePictures>(unwrap(source));
+    maker = new Maker(std::move(pictures), *input);
+  };
+  succeeds(error, open, [&] { return std::string(array ? array->name : ""); });
+  return reinterpret_cast<mpc_picture_maker *>(maker);
+}
+
+Maker &unwrap(mpc_picture_maker *maker) { return *reinterpret_cast<Maker *>(maker); }
+void closeMaker(mpc_picture_maker *maker) { delete &unwrap(maker); }
+
+int make(mpc_picture_maker *handle, int64_t sample, const mpc_draw *draw, uint8_t *planes, mpc_data_error *error) {
+  Maker &maker = unwrap(handle);
+  auto work = [&] { maker.make(sample, *draw, planes); };
+  return succeeds(error, work, [&] { return maker.describe(); }) ? 0 : -1;
+}
+
 mpc_data_reader *openReader(const mpc_data_source *source) {
   Reader *reader = nullptr;
   rt::attempt([&] { reader = new Reader(unwrap(source)); });
@@ -111,8 +148,9 @@ extern "C" [[gnu::visibility("default")]] const mpc_data_plugin *mpc_data_entry(
   static const mpc_data_plugin plugin = [] {
     std::snprintf(name, sizeof name, "pictures (libjpeg-turbo %s, libspng %s)", MPC_TEXT(LIBJPEG_TURBO_VERSION),
                   spng_version_string());
-    return mpc_data_plugin{MPC_DATA_ABI, name,  recognizes, open,       close,       samples, classes,
-                           className,    label, describe,   openReader, closeReader, look,    decode};
+    return mpc_data_plugin{MPC_DATA_ABI, name,      recognizes, open,        close,      samples,
+                           classes,      className, label,      describe,    checkSteps, openMaker,
+                           closeMaker,   make,      openReader, closeReader, look,       decode};
   }();
   return &plugin;
 }

@@ -57,7 +57,8 @@ static void addDataOptions(CLI::App &app, const Program *program, std::string_vi
   const std::string standard = app.get_name() == "train" ? "" : "; default: as the checkpoint was trained";
   app.add_option(kTransform, options.train.data.transform,
                  concat("STEPS, or INPUT=STEPS: how pictures get the size that the network takes: resize[:SHORTER or "
-                        ":HEIGHTxWIDTH], center-crop; joined with ','; none: do not", standard));
+                        ":HEIGHTxWIDTH], center-crop; joined with ','; none: do not",
+                        standard));
   if (app.get_name() == "train")
     app.add_option(kAugment, options.train.data.augment,
                    "STEPS, or INPUT=STEPS: random changes of the pictures of training: random-crop[:PADDING], "
@@ -70,8 +71,7 @@ static void addDataOptions(CLI::App &app, const Program *program, std::string_vi
                         "INPUT=none: do not",
                         standard));
   app.add_option_function<std::string>(
-         "--bad-samples",
-         [&options](const std::string &name) { options.train.data.skipBadSamples = name == "skip"; },
+         "--bad-samples", [&options](const std::string &name) { options.train.data.skipBadSamples = name == "skip"; },
          "pictures that cannot be read: stop (default), or skip: leave them out and count them")
       ->check(oneOf("stop,skip"));
   app.add_option("--readers", options.train.data.readers,
@@ -164,7 +164,9 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   command
       .add_option_function<std::vector<int64_t>>(
           "--inject-inf",
-          [&train](const std::vector<int64_t> &steps) { train.injectInf = {steps.begin(), steps.end()}; },
+          [&train](const std::vector<int64_t> &steps) {
+            train.injectInf = {steps.begin(), steps.end()};
+          },
           "for tests: at these steps (from 1) put an infinity into every float input, so that the "
           "gradients are not finite")
       ->delimiter(',');
@@ -249,7 +251,8 @@ std::optional<int> parseOptions(int argc, char **argv, const Program *program, O
   CLI::App app(concat("A training program made by mpc (", model, ")."));
   app.formatter_fn(helpText);
   app.require_subcommand(1);
-  app.set_version_flag("--version", [=] { return versionOf(program); }, "print the model, its precision and targets");
+  app.set_version_flag(
+      "--version", [=] { return versionOf(program); }, "print the model, its precision and targets");
   addCommands(app, program, options);
   try {
     app.parse(argc, argv);

@@ -28,7 +28,7 @@ class Batches {
 public:
   struct Batch {
     int64_t epoch = 0, index = 0; // the position: the index counts from 0 within the epoch
-    int64_t count = 0; // real samples; the rest is padding, in training with copies in turn
+    int64_t count = 0;            // real samples; the rest is padding, in training with copies in turn
     std::vector<std::vector<std::byte>> inputs;
   };
 

@@ -3,8 +3,8 @@
 
 #include "runtime/core/data/Kinds.h"
 #include "runtime/core/data/Npz.h"
-#include "runtime/core/data/Split.h"
 #include "runtime/core/data/PictureFiles.h"
+#include "runtime/core/data/Split.h"
 #include "runtime/host/Threads.h"
 #include "runtime/support/Error.h"
 

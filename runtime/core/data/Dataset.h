@@ -97,9 +97,9 @@ public:
 private:
   /// Where the values of an input come from: an array, or pictures that are read one by one.
   struct Source {
-    Array array; // empty where pictures come from files; the element type is that of their bytes
-    std::string where;                             // file and array, for errors
-    std::vector<Affine> maps = {};                 // one, or one per channel
+    Array array;                   // empty where pictures come from files; the element type is that of their bytes
+    std::string where;             // file and array, for errors
+    std::vector<Affine> maps = {}; // one, or one per channel
     int64_t rowsPerSample = 0, sampleElements = 0; // for a batched input
     bool batched = false;
     bool told = false;   // whether an option or a checkpoint says what happens to its values
@@ -120,7 +120,8 @@ private:
   /// Binds the pictures of `path` to the input of that name; "" stands for the inputs that pictures and classes fit.
   void bindPictures(const std::string &path, const std::string &name, const std::vector<const Port *> &inputs,
                     const DataOptions &options);
-  void addPictures(const std::shared_ptr<PictureFiles> &files, const std::string &path, const Port &port, const DataOptions &options);
+  void addPictures(const std::shared_ptr<PictureFiles> &files, const std::string &path, const Port &port,
+                   const DataOptions &options);
   void addClasses(const PictureFiles &files, const std::string &path, const Port &port, const DataOptions &options);
   void add(const std::string &name, Source source);
   void applyMaps(const DataOptions &options);

@@ -10,7 +10,8 @@
 
 namespace mpc::rt {
 
-static constexpr char kReads[] = "mpc reads arrays (.npz, .npy, IDX files, plain or .gz) and pictures (a folder, a .tar or a .csv list)";
+static constexpr char kReads[] =
+    "mpc reads arrays (.npz, .npy, IDX files, plain or .gz) and pictures (a folder, a .tar or a .csv list)";
 static constexpr char kPack[] =
     "put all samples into one array for each input, in Python: numpy.savez('data.npz', INPUT=array, ...)";
 

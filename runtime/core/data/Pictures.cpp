@@ -21,15 +21,15 @@ static bool takesClasses(const Port &port, int64_t batch) {
   return port.batched && !isFloat(port.dtype) && elementsOf(port.shape) == batch && port.shape[0] == batch;
 }
 
-int64_t Dataset::Source::samples() const {
-  return fromFiles ? pictures->samples() : array.shape[0] / rowsPerSample;
-}
+int64_t Dataset::Source::samples() const { return fromFiles ? pictures->samples() : array.shape[0] / rowsPerSample; }
 
 void Dataset::addPictures(const std::shared_ptr<PictureFiles> &files, const std::string &path, const Port &port,
                           const DataOptions &options) {
   const int64_t channels = port.shape[1];
   if (channels != 1 && channels != 3)
-    fail(path, concat("input '", port.name, "' takes ", channels, " channels ", toString(port.shape), "; pictures have 1 or 3"),
+    fail(path,
+         concat("input '", port.name, "' takes ", channels, " channels ", toString(port.shape),
+                "; pictures have 1 or 3"),
          "give arrays in .npz files, or export a network for 1 or 3 channels (channels first)");
   Source source;
   source.array.dtype = MPC_U8;
@@ -114,8 +114,9 @@ void Dataset::bindPictures(const std::string &path, const std::string &name, con
     if (fits && !seen)
       kind.push_back(port);
     else if (!fits && !name.empty())
-      fail(path, concat("input '", name, "' has shape ", toString(port->shape), " of ", nameOf(port->dtype),
-                        ", and takes neither pictures nor classes"),
+      fail(path,
+           concat("input '", name, "' has shape ", toString(port->shape), " of ", nameOf(port->dtype),
+                  ", and takes neither pictures nor classes"),
            "pictures fit floats [samples,channels,height,width], and classes an integer for each sample");
   }
   if (name.empty() && pictures.empty())
@@ -155,8 +156,8 @@ void Dataset::applySteps(const DataOptions &options, const std::vector<const Por
   for (const Port *port : inputs) {
     Source &source = sources_.at(port->name);
     if (!options.augment.empty() && takesPictures(*port, batch_) && !source.pictures && source.array.dtype == MPC_U8)
-      source.pictures = std::make_shared<PictureInput>(source.array, source.where,
-                                                       picturePlugin(kAugment, options.installation));
+      source.pictures =
+          std::make_shared<PictureInput>(source.array, source.where, picturePlugin(kAugment, options.installation));
   }
   std::map<std::string, std::string> augment;
   const std::vector<std::string> names = pictureInputs(/*fromFiles=*/false);

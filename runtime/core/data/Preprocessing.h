@@ -60,7 +60,8 @@ struct StepOptions {
 };
 
 /// Puts the options over `base`: a step that an option names replaces that step of `base`, and "none" leaves it out.
-/// `inputs` are the names that the options may use, `pictures` those of them that take pictures from files. Throws Error.
+/// `inputs` are the names that the options may use, `pictures` those of them that take pictures from files. Throws
+/// Error.
 Preprocessing withOptions(Preprocessing base, const StepOptions &options, const std::vector<std::string> &inputs,
                           const std::vector<std::string> &pictures);
 

@@ -12,7 +12,8 @@ static uint8_t cut(float value) { return uint8_t(std::clamp(value, 0.0f, 255.0f)
 
 /// Returns the luma of a pixel, by ITU-R BT.601, as a whole number.
 static uint8_t lumaOf(const uint8_t *planes, size_t pixels, size_t i) {
-  return uint8_t(0.2989f * float(planes[i]) + 0.587f * float(planes[pixels + i]) + 0.114f * float(planes[2 * pixels + i]));
+  return uint8_t(0.2989f * float(planes[i]) + 0.587f * float(planes[pixels + i]) +
+                 0.114f * float(planes[2 * pixels + i]));
 }
 
 void adjustBrightness(uint8_t *planes, int channels, size_t pixels, double factor) {
@@ -80,7 +81,8 @@ void jitter(const PictureStep &step, uint8_t *planes, int channels, size_t pixel
   }
 }
 
-void erase(const PictureStep &step, uint8_t *planes, PictureSize size, const std::vector<uint8_t> &values, Draws draws) {
+void erase(const PictureStep &step, uint8_t *planes, PictureSize size, const std::vector<uint8_t> &values,
+           Draws draws) {
   if (draws.uniform() >= step.numbers[0])
     return;
   const double area = double(size.width) * size.height;

@@ -102,7 +102,8 @@ Geometry geometryOf(const PictureSteps &transform, const PictureSteps &augment, 
     fail(where(),
          concat("the picture has ", g.window.size.width, "x", g.window.size.height, " pixels (width x height)",
                 g.resized == size ? "" : " after resize", ", and the input takes ", target.width, "x", target.height),
-         concat("add --transform=resize:", std::min(target.width, target.height) * 8 / 7, ",center-crop, or resize alone"));
+         concat("add --transform=resize:", std::min(target.width, target.height) * 8 / 7,
+                ",center-crop, or resize alone"));
   return g;
 }
 

@@ -11,8 +11,8 @@ namespace mpc::images {
 
 Maker::Maker(std::unique_ptr<Pictures> pictures, const mpc_picture_input &input)
     : pictures_(std::move(pictures)), channels_(input.channels), size_{input.width, input.height},
-      transform_(PictureSteps::parse(input.transform, kTransform)), augment_(PictureSteps::parse(input.augment, kAugment)),
-      erased_(input.erased, input.erased + input.channels) {}
+      transform_(PictureSteps::parse(input.transform, kTransform)),
+      augment_(PictureSteps::parse(input.augment, kAugment)), erased_(input.erased, input.erased + input.channels) {}
 
 /// Exchanges left and right of each line, or top and bottom.
 static void flipPlane(uint8_t *plane, PictureSize size, bool vertical) {
@@ -42,8 +42,7 @@ static void copyWindow(const PictureView &view, const Window &window, uint8_t *o
 
 void Maker::make(int64_t sample, const mpc_draw &draw, uint8_t *planes) {
   const PictureSize full = pictures_->look(sample);
-  const Geometry g =
-      geometryOf(transform_, augment_, full, size_, draw, sample, [&] { return pictures_->describe(); });
+  const Geometry g = geometryOf(transform_, augment_, full, size_, draw, sample, [&] { return pictures_->describe(); });
   const bool whole = g.resized.width == g.box.width && g.resized.height == g.box.height; // nothing is resized
   // Decode as many pixels as the box needs to have at least those of the result.
   PictureSize least = full;
@@ -68,7 +67,7 @@ void Maker::make(int64_t sample, const mpc_draw &draw, uint8_t *planes) {
       copyWindow(view, {int(g.box.x) + inside.x, int(g.box.y) + inside.y, inside.size}, to, row, plane);
     else
       resizer_.run(view, {g.box.x * shrunkX, g.box.y * shrunkY, g.box.width * shrunkX, g.box.height * shrunkY},
-                         g.resized, inside, to, row, plane);
+                   g.resized, inside, to, row, plane);
   }
   for (int c = 0; c < channels_; ++c) {
     if (g.flip)

@@ -14,8 +14,8 @@ struct PictureSize {
   bool operator==(const PictureSize &) const = default;
 };
 
-/// Pixels that lie in somebody else's memory. Byte (x, y, channel) is at y * row + x * pixel + channel * plane, so a view
-/// describes interleaved and planar pictures.
+/// Pixels that lie in somebody else's memory. Byte (x, y, channel) is at y * row + x * pixel + channel * plane, so a
+/// view describes interleaved and planar pictures.
 struct PictureView {
   PictureSize size;
   int channels = 0;
@@ -32,8 +32,8 @@ public:
   virtual ~Pictures() = default;
   /// Opens the picture of a sample and returns its size. Throws Error.
   virtual PictureSize look(int64_t sample) = 0;
-  /// Returns the pixels of the picture that look() opened; they are valid until the next call. The result may be smaller
-  /// than the picture, but not smaller than `least` unless the picture itself is. Throws Error.
+  /// Returns the pixels of the picture that look() opened; they are valid until the next call. The result may be
+  /// smaller than the picture, but not smaller than `least` unless the picture itself is. Throws Error.
   virtual PictureView decode(int channels, PictureSize least) = 0;
   /// Returns where the sample that look() opened comes from.
   virtual std::string describe() const = 0;

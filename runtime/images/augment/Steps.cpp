@@ -82,7 +82,8 @@ static double numberIn(std::string_view text, const Form &form, size_t index, co
 static PictureStep parseStep(std::string_view text, const std::string &option) {
   const bool random = option == kAugment;
   std::vector<std::string_view> parts = rt::split(text, ':');
-  const Form *form = std::find_if(std::begin(kForms), std::end(kForms), [&](const Form &f) { return parts[0] == f.name; });
+  const Form *form =
+      std::find_if(std::begin(kForms), std::end(kForms), [&](const Form &f) { return parts[0] == f.name; });
   if (form == std::end(kForms))
     fail(option, concat("there is no step '", parts[0], "'"), concat("the steps are ", usages(random)));
   if (form->random && !random)

@@ -26,7 +26,8 @@ struct PictureSteps {
   bool empty() const { return steps.empty(); }
   /// Returns "resize:256,center-crop".
   std::string text() const;
-  /// Parses such a text; "" has no steps. `option`: kTransform, which has no random steps, or kAugment. Throws Error located at it.
+  /// Parses such a text; "" has no steps. `option`: kTransform, which has no random steps, or kAugment. Throws Error
+  /// located at it.
   static PictureSteps parse(std::string_view text, const std::string &option);
 };
 
