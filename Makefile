@@ -31,6 +31,7 @@ test-torch: build
 	$(PYTHON) -B test/torch/export_checks.py --build $(BUILD)
 	$(PYTHON) test/torch/exporters.py --build $(BUILD) --markdown $(BUILD)/exporters.md
 	$(PYTHON) test/torch/verified.py --build $(BUILD) --markdown $(BUILD)/verify.md
+	$(PYTHON) -B test/torch/tensorboard_checks.py --build $(BUILD)
 
 # By hand: all fuzz targets, SECONDS each (test/fuzz); TARGETS names some of them.
 SECONDS := 600

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The machine-readable log of a training: one JSON object per line, or rows of a CSV table.
+// The machine-readable log of a training: JSON lines or a CSV table, and TensorBoard's event files.
 #pragma once
 
 #include "runtime/core/Evaluate.h"
 #include "runtime/core/StepLoop.h"
 
 #include <chrono>
-#include <cstdio>
+#include <memory>
 #include <string>
 
 namespace mpc::rt {
+
+class LogSink;
 
 /// The line of a step is:
 ///   {"step": 12, "epoch": 1, "time": 3.25, "at": "2026-01-31T12:00:00Z", "loss": …, "lr": …, "scale": …, "skipped":
@@ -27,13 +29,17 @@ namespace mpc::rt {
 /// A file whose name ends in .csv gets a first line with the names of the columns and the same values as rows; those of
 /// several optimizers have names such as "steps.head.loss". What a line lacks, and null, is an empty field.
 ///
+/// An event file holds the numbers of the same lines under the tags that TensorBoard.h lists.
+///
 /// Every line is flushed as it is written.
 class RunLog {
 public:
   /// Replaces the file. With `keepBelow` >= 0 (a resumed training) it keeps the lines whose step is at most
-  /// that number. An empty path logs nothing. `columns`: those of a CSV file (columnsOf). Throws Error when the file
-  /// cannot be written, when another training is writing it, and when it is a table with other columns.
-  RunLog(const std::string &path, int64_t keepBelow = -1, const std::vector<std::string> &columns = {});
+  /// that number. An empty path logs nothing. `columns`: those of a CSV file (columnsOf). `tensorBoard`: the folder for
+  /// a new event file; empty: none. Throws Error when a file cannot be written, when another training is writing it,
+  /// and when it is a table with other columns.
+  RunLog(const std::string &path, int64_t keepBelow = -1, const std::vector<std::string> &columns = {},
+         const std::string &tensorBoard = {});
   ~RunLog();
   RunLog(const RunLog &) = delete;
   RunLog &operator=(const RunLog &) = delete;
@@ -54,11 +60,8 @@ private:
   /// Begins a line with its step, epoch (0: none) and times.
   Values begin(int64_t step, int64_t epoch) const;
   void write(const Values &values);
-  void line(const std::string &text);
-  std::string path_;
-  std::vector<std::string> columns_; // empty: JSON
+  std::vector<std::unique_ptr<LogSink>> sinks_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::FILE *file_ = nullptr;
 };
 
 } // namespace mpc::rt

@@ -436,7 +436,7 @@ TrainResult Trainer::run() {
     progress_->line(classesLine(data_.classes()));
   resume();
   log_.emplace(options_.log, options_.resume ? cursor_.iteration : -1,
-               RunLog::columnsOf(loop_, session_.manifest().metrics));
+               RunLog::columnsOf(loop_, session_.manifest().metrics), options_.tensorBoard);
   result_.iterations = cursor_.iteration;
   if (cursor_.iteration >= total_) {
     progress_->line(concat("nothing to do: ", cursor_.iteration, " of ", total_, " steps are done"));

@@ -32,6 +32,7 @@ struct TrainOptions {
   std::string init;             // safetensors file with parameters to start from
   std::string initMissing;      // regular expression: parameters that the file may lack (PartialInit)
   std::string log;              // file of JSON lines, or of CSV where its name ends in .csv
+  std::string tensorBoard;      // folder for an event file of TensorBoard
   int64_t logEvery = 50;        // in steps
   int64_t evalEvery = 1;        // in epochs
   std::string checkpointFolder; // empty: no checkpoints

@@ -141,6 +141,8 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
       "--log", train.log,
       "write a line for each logged step to this file: a JSON object, or a row of a table where the name "
       "ends in .csv");
+  command.add_option("--tensorboard", train.tensorBoard,
+                     "write the logged values to a new event file in this folder, for TensorBoard");
   command.add_option("--log-every", train.logEvery, "steps between log lines (50)")->check(positiveCount());
   command.add_option("--eval-every", train.evalEvery, "epochs between evaluations (1)")->check(positiveCount());
   beginGroup(command, "Checkpoints");
