@@ -32,6 +32,7 @@ test-torch: build
 	$(PYTHON) test/torch/exporters.py --build $(BUILD) --markdown $(BUILD)/exporters.md
 	$(PYTHON) test/torch/verified.py --build $(BUILD) --markdown $(BUILD)/verify.md
 	$(PYTHON) -B test/torch/tensorboard_checks.py --build $(BUILD)
+	$(PYTHON) -B test/torch/augmentation_checks.py --build $(BUILD)
 
 # By hand: all fuzz targets, SECONDS each (test/fuzz); TARGETS names some of them.
 SECONDS := 600
