@@ -53,10 +53,12 @@ void takeMessage(j_common_ptr common, int level) {
 }
 
 void limitScans(j_common_ptr common) {
-  if (reinterpret_cast<j_decompress_ptr>(common)->input_scan_number > kMostScans) {
-    common->err->msg_code = JWRN_BOGUS_PROGRESSION;
-    jumpOut(common);
-  }
+  if (reinterpret_cast<j_decompress_ptr>(common)->input_scan_number <= kMostScans)
+    return;
+  auto *errors = reinterpret_cast<Errors *>(common->err);
+  errors->code = 0;
+  std::snprintf(errors->text, sizeof errors->text, "it has more than %d scans", kMostScans);
+  std::longjmp(errors->jump, 1);
 }
 } // namespace
 
@@ -131,10 +133,14 @@ Header JpegDecoder::open(const uint8_t *data, size_t bytes) {
   s.bytes = bytes;
   s.readHeader();
   checkSize(s.info.image_width, s.info.image_height);
-  // Each block of 8 x 8 pixels takes a bit or more, except in arithmetic coding. This check comes before libjpeg takes
-  // memory for the size that the file states.
+  // Nobody writes arithmetic coding, in which a small file can hold a picture of any size.
+  if (s.info.arith_code)
+    fail("", "is a JPEG picture in arithmetic coding, which is not read",
+         "write it again as a usual JPEG or PNG file, or remove it");
+  // The cheapest file has a bit for each block of 8 x 8 coefficients and two channels of half the blocks. This check
+  // comes before libjpeg takes memory for the size that the file states.
   int64_t blocks = ((int64_t(s.info.image_width) + 7) / 8) * ((int64_t(s.info.image_height) + 7) / 8);
-  if (!s.info.arith_code && int64_t(bytes) * 8 < blocks / 16)
+  if (int64_t(bytes) * 8 < blocks / 2)
     fail("",
          concat("is a JPEG picture that is cut short: it has ", bytes, " bytes for ", s.info.image_width, " x ",
                 s.info.image_height, " pixels"),

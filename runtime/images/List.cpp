@@ -146,7 +146,9 @@ std::unique_ptr<const Source> openList(const std::string &path) {
   std::string first;
   for (bool more = !columns.heading || rows.next(fields); more; more = rows.next(fields)) {
     if (fields.size() != columns.count)
-      fail(rows.where(), concat("has ", fields.size(), " columns where the lines before have ", columns.count),
+      fail(rows.where(),
+           concat("has ", fields.size(), fields.size() == 1 ? " column" : " columns", " where the lines before have ",
+                  columns.count),
            kColumns);
     const std::string &name = fields[columns.path];
     if (name.empty())

@@ -57,7 +57,6 @@ void PngDecoder::reset() {
   context_ = spng_ctx_new(0);
   if (!context_)
     throw std::bad_alloc();
-  require(spng_set_image_limits(context_, uint32_t(kMostExtent), uint32_t(kMostExtent)));
   require(spng_set_chunk_limits(context_, kMostChunkBytes, kMostChunkBytes));
   require(spng_set_png_buffer(context_, data_, bytes_));
 }
@@ -67,10 +66,7 @@ Header PngDecoder::open(const uint8_t *data, size_t bytes) {
   bytes_ = bytes;
   reset();
   spng_ihdr info = {};
-  int code = spng_get_ihdr(context_, &info);
-  if (code == SPNG_EUSER_WIDTH || code == SPNG_EUSER_HEIGHT)
-    code = SPNG_OK; // checkSize refuses it, with the numbers
-  require(code);
+  require(spng_get_ihdr(context_, &info));
   checkSize(info.width, info.height);
   // Deflate makes at most 1032 bytes of one. This check comes before memory is taken for the size that the file states.
   constexpr uint64_t kMostRatio = 1032;
@@ -95,6 +91,7 @@ void PngDecoder::decode(int channels, Buffer &pixels) {
   size_t count = size_t(info.width) * info.height, bytes = count * (grey ? 1 : 3);
   uint8_t *target = pixels.take(bytes);
   require(spng_decode_image(context_, target, bytes, format, 0));
+  require(spng_decode_chunks(context_)); // checks the rest, and the checksum of the last pixels
   if (channels == 1 && !grey)
     rgbToGrey(target, count);
 }
