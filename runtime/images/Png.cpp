@@ -43,7 +43,7 @@ static int orientationOf(const uint8_t *data, size_t bytes) {
       break;
     const uint8_t *type = data + at + 4;
     if (std::memcmp(type, "eXIf", 4) == 0)
-      return crc32_z(0, type, length + 4) == number(at + 8 + length) ? exifOrientation(type + 4, length) : 1;
+      return crc32(0, type, uInt(length + 4)) == number(at + 8 + length) ? exifOrientation(type + 4, length) : 1;
     at += kAround + length;
   }
   return 1;

@@ -3,7 +3,7 @@
 """Writes the seeds of the fuzz targets: small files of each format, both valid and unusual ones. usage: test/fuzz/make_seeds.py [FOLDER]
 
 FOLDER is test/fuzz/seeds unless another one is named; this script wrote the files there. All checksums are 0, since the targets compute no others
-(runtime/Input.cpp); the gzip trailers, which zlib checks itself, are right.
+(runtime/Input.cpp); the gzip trailers, which zlib checks itself, and those of pictures and archives are right.
 """
 import gzip
 import io
@@ -17,6 +17,7 @@ import zlib
 import numpy as np
 
 from model_seeds import model_seeds
+from picture_seeds import PICTURES
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -215,7 +216,7 @@ def program_seeds():
 
 
 SEEDS = {"npy": npy_seeds, "npz": npz_seeds, "idx": idx_seeds, "safetensors": safetensors_seeds, "log": log_seeds, "manifest": manifest_seeds,
-         "program": program_seeds, "import": model_seeds}
+         "program": program_seeds, "import": model_seeds, **PICTURES}
 
 
 def main():
