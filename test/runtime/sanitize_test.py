@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the runtime under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer: its own tests, the library of loops, a compiled program through
+"""Runs the runtime under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer: its own tests, the library of loops, the plugin for pictures, a compiled program through
 training, resuming, evaluation and prediction, and a compiled library in a C program (embed/Inputs).
 
 Only the runtime is built with sanitizers (tools/ci/instrumented.py); mpc packs it with a network as it packs the usual one. Kernels are not instrumented. Threads are
@@ -66,6 +66,15 @@ def library_tests(kind):
         raise harness.Failure(out[-1000:])
 
 
+def picture_tests(kind):
+    if not os.path.exists(f"{kind.folder}/bin/mpc-images-tests"):
+        raise harness.Skip("no libjpeg-turbo or libspng")
+    # What reads damaged files in one thread has nothing for ThreadSanitizer.
+    out = kind.run([f"{kind.folder}/bin/mpc-images-tests", "--gtest_brief=1", f"--gtest_filter={'Readers.*:Folders.*' if kind.name == 'tsan' else '*'}"])
+    if not re.search(r"\[  PASSED  \] [1-9]\d* tests", out):
+        raise harness.Failure(out[-1000:])
+
+
 def program(kind):
     """Trains in fp16 with a dynamic scale, dropout, two threads, batches prepared ahead, and checkpoints; then resumes, evaluates and uses the program."""
     with harness.folder() as folder:
@@ -122,7 +131,7 @@ def cases():
                 raise harness.Failure(f"it cannot be built: {said[-4000:]}")
             yield f"sanitize/{name}", failed
             continue
-        for case in (runtime_tests, library_tests, program, embedding):
+        for case in (runtime_tests, library_tests, picture_tests, program, embedding):
             yield f"sanitize/{name}-{case.__name__.replace('_', '-')}", lambda case=case, kind=kind: case(kind)
 
 

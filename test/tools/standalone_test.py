@@ -97,7 +97,24 @@ def bundle_in_an_empty_root():
             raise harness.Failure(f"left behind: {left}")
 
 
+def bundle_is_complete_and_small():
+    """Checks that each library of a bundle finds what it needs in the bundle or in the system, and that some library needs each of them."""
+    if not shutil.which("readelf"):
+        raise harness.Skip("no readelf")
+    with harness.folder() as folder:
+        compile_without_path(folder, "bundle/mlp", "--bundle")
+        files = set(os.listdir(f"{folder}/bundle")) - {"mlp"}
+        plugins = {name for name in ("libmpc_onednn.so", "libmpc_images.so") if os.path.exists(f"{OPTIONS.bin}/{name}")}
+        if not plugins <= files:
+            raise harness.Failure(f"only {sorted(files)}")
+        needed = {name for file in files for name in re.findall(r"\(NEEDED\).*\[(.*)\]", harness.must(["readelf", "-d", f"{folder}/bundle/{file}"]))}
+        missing, idle = {name for name in needed - files if not SYSTEM.match(name)}, files - needed - plugins
+        if missing or idle:
+            raise harness.Failure(f"missing: {sorted(missing)}; not needed: {sorted(idle)}")
+
+
 if __name__ == "__main__":
     OPTIONS = harness.arguments(__doc__)
     harness.main([("standalone/no-system-compiler", no_system_compiler), ("standalone/starts-no-other-program", starts_no_other_program),
-                  ("standalone/bundle-in-an-empty-root", bundle_in_an_empty_root)], OPTIONS.only)
+                  ("standalone/bundle-in-an-empty-root", bundle_in_an_empty_root),
+                  ("standalone/bundle-is-complete-and-small", bundle_is_complete_and_small)], OPTIONS.only)

@@ -20,8 +20,8 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 ADDRESS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined"
 KINDS = {
-    "asan": ("runtime", ADDRESS, ["mpc-runtime-tests", "mpc_library_test", "mpc-program", "mpc-fuzz"]),
-    "tsan": ("runtime", "-fsanitize=thread", ["mpc-runtime-tests", "mpc_library_test", "mpc-program"]),
+    "asan": ("runtime", ADDRESS, ["mpc-runtime-tests", "mpc_library_test", "mpc-images-tests", "mpc-program", "mpc-fuzz"]),
+    "tsan": ("runtime", "-fsanitize=thread", ["mpc-runtime-tests", "mpc_library_test", "mpc-images-tests", "mpc-program"]),
     "compiler": (".", ADDRESS, ["mpc-fuzz"]),
 }
 

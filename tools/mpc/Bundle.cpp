@@ -65,34 +65,40 @@ static std::map<std::string, std::string> opened(void *plugin) {
 }
 
 bool writeBundle(const std::string &program) {
-  std::string plugin = executableFolder() + "/libmpc_onednn.so";
-  void *handle = dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    fail("--bundle", "the oneDNN plugin does not load: " + llvm::Twine(dlerror()),
-         "install oneDNN, or leave --bundle out: the program then runs its own loops");
-    return false;
+  std::map<std::string, std::string> files; // by their names in the bundle
+  for (const char *name : {"libmpc_onednn.so", "libmpc_images.so"}) {
+    std::string plugin = executableFolder() + "/" + name;
+    bool pictures = plugin.ends_with("images.so");
+    if (pictures && !fs::exists(plugin)) // this mpc was built without libjpeg-turbo or libspng
+      continue;
+    void *handle = dlopen(plugin.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+      fail("--bundle",
+           llvm::Twine(pictures ? "the plugin for pictures" : "the oneDNN plugin") + " does not load: " + dlerror(),
+           pictures ? "install libjpeg-turbo and libspng, or remove " + plugin
+                    : "install oneDNN, or leave --bundle out: the program then runs its own loops");
+      return false;
+    }
+    files[name] = plugin;
+    files.merge(opened(handle));
   }
   fs::path folder = fs::absolute(program).parent_path();
-  auto place = [&](const fs::path &from, const std::string &name) {
+  for (const auto &[name, from] : files) {
     fs::path to = folder / name;
     std::error_code code;
     if (fs::exists(to, code) && fs::equivalent(from, to, code))
-      return true;
-    std::optional<rt::Error> error = rt::attempt([&] {
-      std::shared_ptr<const rt::MappedFile> library = rt::MappedFile::open(from.string());
+      continue;
+    std::optional<rt::Error> error = rt::attempt([&, &from = from] {
+      std::shared_ptr<const rt::MappedFile> library = rt::MappedFile::open(from);
       rt::AtomicFile file(to.string());
       file.write(library->bytes());
       file.commit();
     });
-    if (error)
+    if (error) {
       say(error->text());
-    return !error;
-  };
-  if (!place(plugin, "libmpc_onednn.so"))
-    return false;
-  for (const auto &[name, path] : opened(handle))
-    if (!place(path, name))
       return false;
+    }
+  }
   return true;
 }
 
