@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the runtime under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer: its own tests, the library of loops, the plugin for pictures, a compiled program through
-training, resuming, evaluation and prediction, and a compiled library in a C program (embed/Inputs).
+"""Runs the runtime under AddressSanitizer with UndefinedBehaviorSanitizer, and under ThreadSanitizer: its own tests, the library of loops, the plugin for pictures,
+a compiled program through training, resuming, evaluation and prediction, and a compiled library in a C program (embed/Inputs).
 
 Only the runtime is built with sanitizers (tools/ci/instrumented.py); mpc packs it with a network as it packs the usual one. Kernels are not instrumented. Threads are
 those of the runtime's own pool, since ThreadSanitizer does not understand libgomp's barriers. Nothing is suppressed.
