@@ -102,6 +102,7 @@ def bundle_is_complete_and_small():
     if not shutil.which("readelf"):
         raise harness.Skip("no readelf")
     with harness.folder() as folder:
+        os.mkdir(f"{folder}/bundle")
         compile_without_path(folder, "bundle/mlp", "--bundle")
         files = set(os.listdir(f"{folder}/bundle")) - {"mlp"}
         plugins = {name for name in ("libmpc_onednn.so", "libmpc_images.so") if os.path.exists(f"{OPTIONS.bin}/{name}")}
