@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/runner/CommandLine.h"
+// CLI11's headers need these.
+#include <fstream>
+#include <functional>
+
+#include <CLI/ConfigFwd.hpp>
+#include <CLI/FormatterFwd.hpp>
 
 // Nothing calls these functions: no app has a configuration file (App::set_config), and helpText replaces the
 // formatter of every app.
