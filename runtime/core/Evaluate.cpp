@@ -48,7 +48,7 @@ static std::string jsonTable(const std::vector<std::vector<int64_t>> &table) {
   return text + "]";
 }
 
-std::string Evaluation::asJson() const {
+std::string Evaluation::asJson(const std::string &more) const {
   std::string text = concat("{\"samples\": ", samples);
   if (loss)
     text += concat(", \"loss\": ", jsonNumber(*loss), ", \"loss_samples\": ", lossSamples);
@@ -67,7 +67,7 @@ std::string Evaluation::asJson() const {
     if (metric.nan > 0)
       add("_nan", concat(metric.nan));
   }
-  return text + "}\n";
+  return text + more + "}\n";
 }
 
 std::string Evaluation::asText() const {

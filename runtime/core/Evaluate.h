@@ -24,7 +24,8 @@ struct Evaluation {
   std::vector<MetricResult> metrics;
   /// Return everything: lines for people, or one line of JSON.
   std::string asText() const;
-  std::string asJson() const;
+  /// `more`: further members of the object, each with ", " before it.
+  std::string asJson(const std::string &more = "") const;
 };
 
 /// Is called now and then with the number of samples done so far.

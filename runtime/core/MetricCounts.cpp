@@ -39,7 +39,7 @@ protected:
 /// equal score. With k = 1 this is accuracy.
 class TopK : public Share {
 public:
-  explicit TopK(int64_t k) : k_(k) {}
+  TopK(int64_t k, int64_t classes) : k_(k), classes_(size_t(classes)) {}
   void add(std::span<const double> scores, std::span<const double> targets) override {
     auto label = size_t(targets[0]);
     int64_t before = 0;
@@ -48,12 +48,20 @@ public:
       nan |= std::isnan(scores[c]);
       before += scores[c] > scores[label] || (scores[c] == scores[label] && c < label);
     }
+    bool right = !nan && before < k_;
     ++counted_;
-    correct_ += !nan && before < k_;
+    correct_ += right;
+    ++classes_[label].counted;
+    classes_[label].correct += right;
+  }
+  void finish(MetricResult &result) const override {
+    Share::finish(result);
+    result.classes = classes_;
   }
 
 private:
   int64_t k_;
+  std::vector<ClassCount> classes_;
 };
 
 /// Counts elements whose score is above 0 where the target says yes, and positions in which all of them are right.
@@ -183,7 +191,7 @@ std::unique_ptr<Measure> makeCountMeasure(const std::string &name, const std::st
   if (!average.empty())
     return nullptr;
   if (int64_t k = topOf(name); k > 0 && classes)
-    return std::make_unique<TopK>(k);
+    return std::make_unique<TopK>(k, layout.columns);
   if (name == "confusion" && classes)
     return std::make_unique<Confusion>(layout.columns);
   if ((name == "multilabel" || name == "exact") && !classes)

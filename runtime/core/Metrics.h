@@ -19,6 +19,11 @@ struct ScoreLayout {
   bool sequences = false;
 };
 
+/// The labels of a class, and how many of them were found.
+struct ClassCount {
+  int64_t correct = 0, counted = 0;
+};
+
 struct MetricResult {
   std::string name;
   double value = 0;                   // NaN where the metric is not defined
@@ -30,6 +35,7 @@ struct MetricResult {
   std::optional<std::pair<int64_t, int64_t>> columns = {};
   /// Row: the label; column: the class with the largest score. Only `confusion` has it.
   std::vector<std::vector<int64_t>> table = {};
+  std::vector<ClassCount> classes = {}; // of accuracy and top-k
 
   /// Returns "accuracy 0.5 (1/2; 1 with NaN scores)". The separator stands before the number.
   std::string text(const std::string &separator) const;

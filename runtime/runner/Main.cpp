@@ -3,6 +3,7 @@
 
 #include "runtime/core/Evaluate.h"
 #include "runtime/core/Info.h"
+#include "runtime/core/PerClass.h"
 #include "runtime/core/Progress.h"
 #include "runtime/core/Trace.h"
 #include "runtime/core/data/Npz.h"
@@ -87,6 +88,11 @@ static void noteBadSamples(const Dataset &data) {
 
 static void runEval(Session &session, const Options &options) {
   Dataset data = openData(session, options, {&session.entryOfKind("eval")});
+  std::vector<std::string> names = data.classes(); // fewer than the program has where the pictures had no others
+  if (!options.classNames.empty())
+    names = readClassNames(options.classNames);
+  else if (names.empty() && !options.checkpoint.empty())
+    names = classesOf(options.checkpoint);
   Evaluation evaluation;
   {
     Progress progress("eval", data.samples());
@@ -96,7 +102,13 @@ static void runEval(Session &session, const Options &options) {
     say(concat("note: this loss cannot be divided among the samples of a batch; it leaves out the last ",
                evaluation.samples - evaluation.lossSamples, ", which fill none\n"));
   noteBadSamples(data);
-  std::fputs((options.json ? evaluation.asJson() : evaluation.asText()).c_str(), stdout);
+  auto print = [](const std::string &text) { std::fputs(text.c_str(), stdout); };
+  if (!options.json)
+    print(evaluation.asText()); // is there even if the names of the classes do not fit
+  std::string classes;
+  if (options.perClass)
+    classes = (options.json ? perClassJson : perClassText)(evaluation, names, options.classNames);
+  print(options.json ? evaluation.asJson(classes) : classes);
 }
 
 static void runPredict(Session &session, const Options &options) {

@@ -182,6 +182,10 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
   addDataOptions(eval, program, "eval", options);
   beginGroup(eval, "Evaluation");
   eval.add_option("--checkpoint", options.checkpoint, "parameters to evaluate (default: the initial ones)");
+  auto *perClass = eval.add_flag("--per-class", options.perClass,
+                                 "print the labels of each class and the share of them that accuracy and top-k found");
+  eval.add_option("--class-names", options.classNames, "with --per-class: file of the names of the classes, one a line")
+      ->needs(perClass);
   eval.add_flag("--json", options.json, "print one JSON object");
   addSessionOptions(eval, options);
   setExample(eval, "eval --data test.npz --checkpoint checkpoints/step-00000561.safetensors");

@@ -22,6 +22,8 @@ struct Options {
   int64_t traceSteps = 1;
   BenchOptions bench;
   bool json = false;
+  bool perClass = false;
+  std::string classNames; // the file of --class-names; empty: the classes have numbers only
 };
 
 /// Adds the subcommands with their options, which write to `options`. `program`: as in parseOptions.
