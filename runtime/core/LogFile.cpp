@@ -210,6 +210,18 @@ void LogFile::line(const std::string &text) {
     failErrno(path_, "cannot write the log", errno);
 }
 
+std::optional<double> numberOf(const json &value) {
+  if (const double *number = value.get_ptr<const double *>())
+    return *number;
+  if (const uint64_t *number = value.get_ptr<const uint64_t *>())
+    return double(*number);
+  if (const int64_t *number = value.get_ptr<const int64_t *>())
+    return double(*number);
+  if (const bool *truth = value.get_ptr<const bool *>())
+    return *truth;
+  return value.is_null() ? std::optional<double>(NAN) : std::nullopt;
+}
+
 std::unique_ptr<LogSink> openLogFile(const std::string &path, int64_t keepBelow,
                                      const std::vector<std::string> &columns) {
   return std::make_unique<LogFile>(path, keepBelow, columns);

@@ -4,6 +4,8 @@
 
 #include "runtime/support/Json.h"
 
+#include <optional>
+
 namespace mpc::rt {
 
 class LogSink {
@@ -13,5 +15,8 @@ public:
   /// was written survives the end of the process. Throws Error when it cannot be written.
   virtual void write(const json &values) = 0;
 };
+
+/// Returns the number that a value of a line is: true and false are 1 and 0, and null is NaN. Other values are none.
+std::optional<double> numberOf(const json &value);
 
 } // namespace mpc::rt

@@ -13,7 +13,7 @@
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
-#include <filesystem>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace mpc::rt {
@@ -108,9 +108,12 @@ private:
 } // namespace
 
 EventFile::EventFile(const std::string &folder, int64_t keepBelow) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!std::filesystem::is_directory(folder, error))
+  for (size_t end = 0; end != folder.npos;) { // the outermost first
+    end = folder.find('/', end + 1);
+    mkdir(folder.substr(0, end).c_str(), 0777);
+  }
+  struct stat info;
+  if (stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
     fail(folder, "cannot create the folder for event files", "check the path of --tensorboard and its permissions");
   char host[256] = "";
   gethostname(host, sizeof host - 1);
@@ -144,45 +147,51 @@ void EventFile::event(int64_t step, int field, std::string_view content) {
 
 /// Appends a scalar to a summary.
 static void appendScalar(std::string &summary, std::string_view tag, const json &value) {
-  if (!value.is_number() && !value.is_boolean())
+  std::optional<double> number = numberOf(value);
+  if (!number)
     return;
   std::string scalar;
   appendBytes(scalar, 1, tag);
   appendTag(scalar, 2, Fixed32); // simple_value
-  appendFixed(scalar, float(value.is_boolean() ? double(value.get<bool>()) : value.get<double>()));
+  appendFixed(scalar, float(*number));
   appendBytes(summary, 1, scalar);
 }
 
 /// Returns whether a value of a line has no scalar of its own.
 static bool isLeftOut(std::string_view name) {
-  for (std::string_view other : {"step", "time", "val_loss_samples", "val_samples", "correct", "counted"})
+  for (std::string_view other : {"time", "val_loss_samples", "val_samples", "correct", "counted"})
     if (name == other)
       return true;
   return false;
 }
 
 void EventFile::write(const json &values) {
-  const bool evaluation = values.contains("val_samples"), several = values.contains("steps");
+  const bool evaluation = values.find("val_samples") != values.end();
+  const auto several = values.find("steps");
   std::string summary;
+  int64_t step = 0;
   auto tagOf = [&](std::string_view name) {
     return name == "samples_per_s" ? "train/samples_per_second"
            : name == "val_loss"    ? "val/loss"
                                    : concat(evaluation ? "val/" : "train/", name);
   };
   for (const auto &[name, value] : values.items()) {
-    if (name == "epoch") {
+    if (name == "step") {
+      step = int64_t(numberOf(value).value_or(0));
+    } else if (name == "epoch") {
       if (!evaluation)
         appendScalar(summary, name, value);
     } else if (name == "steps") {
       for (const auto &[optimizer, report] : value.items())
         for (const auto &[key, number] : report.items())
           appendScalar(summary, concat(tagOf(key), "/", optimizer), number);
-    } else if (!isLeftOut(name) && !(several && values["steps"].front().contains(name))) {
+    } else if (!isLeftOut(name) &&
+               (several == values.end() || several->begin()->find(name) == several->begin()->end())) {
       appendScalar(summary, tagOf(name), value);
     }
   }
   if (!summary.empty())
-    event(values["step"].get<int64_t>(), 5, summary);
+    event(step, 5, summary);
 }
 
 std::unique_ptr<LogSink> openEventFile(const std::string &folder, int64_t keepBelow) {

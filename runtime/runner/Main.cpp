@@ -194,6 +194,8 @@ int main(int argc, char **argv) {
   if (std::optional<int> parsed = parseOptions(argc, argv, program.get(), options)) {
     status = *parsed; // help or the mistake has been printed
     error.reset();
+  } else if (options.command == Options::Plot) { // needs no model
+    error = attempt([&] { plot(options.plot); });
   } else if (!error) {
     error = attempt([&] { status = runCommand(program, options); });
   }

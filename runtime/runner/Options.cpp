@@ -229,6 +229,20 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
   setExample(bench, "bench --steps 20 --profile");
   bench.callback([&options] { options.command = Options::Bench; });
 
+  CLI::App &plot = *app.add_subcommand("plot", "draw the logs of trainings as a picture");
+  plot.add_option("logs", options.plot.logs, "files that trainings wrote with --log")->required();
+  beginGroup(plot, "Picture");
+  plot.add_option("-o,--out", options.plot.out, "the .svg to write")->required();
+  plot.add_option("--title", options.plot.title, "a line above the picture");
+  plot.add_flag("--log-loss", options.plot.logLoss,
+                "a logarithmic axis for losses, also where they differ by less than a factor of 100");
+  plot.add_option("--width", options.plot.width, "in pixels (960)")
+      ->check(wholeNumber(320, 10'000, "a whole number from 320 to 10000"));
+  plot.add_option("--height", options.plot.height, "in pixels (0: as the panels need)")
+      ->check(wholeNumber(0, 10'000, "a whole number up to 10000"));
+  setExample(plot, "plot run.jsonl other.jsonl -o curves.svg");
+  plot.callback([&options] { options.command = Options::Plot; });
+
   CLI::App &info = *app.add_subcommand("info", "what this program is");
   info.add_flag("--json", options.json, "as one JSON object");
   setExample(info, "info --json");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/core/Bench.h"
+#include "runtime/core/Plot.h"
 #include "runtime/core/Train.h"
 
 #include <memory>
@@ -15,12 +16,13 @@ class App;
 namespace mpc::rt {
 
 struct Options {
-  enum Command { Train, Eval, Predict, Trace, Bench, Info } command = Info;
+  enum Command { Train, Eval, Predict, Trace, Bench, Plot, Info } command = Info;
   SessionOptions session;
   TrainOptions train; // also holds data, hyper and seed of the other commands
   std::string checkpoint, out;
   int64_t traceSteps = 1;
   BenchOptions bench;
+  PlotOptions plot;
   bool json = false;
   bool perClass = false;
   std::string classNames; // the file of --class-names; empty: the classes have numbers only

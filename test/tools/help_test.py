@@ -14,7 +14,7 @@ import harness
 from models import labelled, mlp
 
 MPC = ["compile", "check", "explain", "verify", "run", "export", "ops"]
-PROGRAM = ["train", "eval", "predict", "trace", "bench", "info"]
+PROGRAM = ["train", "eval", "predict", "trace", "bench", "plot", "info"]
 
 
 def check(true, *what):
