@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Calls the picture plugin (runtime/abi/mpc/data.h) from Python."""
 import ctypes
-from ctypes import POINTER, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_void_p
+from ctypes import POINTER, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
 import numpy as np
 
@@ -20,6 +20,18 @@ class Picture(ctypes.Structure):
     _fields_ = [("width", c_int32), ("height", c_int32), ("channels", c_int32), ("row_bytes", c_int64), ("pixels", c_void_p)]
 
 
+class Input(ctypes.Structure):
+    _fields_ = [("channels", c_int32), ("height", c_int32), ("width", c_int32), ("transform", c_char_p), ("augment", c_char_p), ("erased", c_char_p)]
+
+
+class Array(ctypes.Structure):
+    _fields_ = [("pixels", c_void_p), ("channels", c_int32), ("height", c_int32), ("width", c_int32), ("name", c_char_p)]
+
+
+class Draw(ctypes.Structure):
+    _fields_ = [("random", c_int32), ("seed", c_uint64), ("epoch", c_int64)]
+
+
 class Table(ctypes.Structure):
     _fields_ = [("abi", c_uint32), ("name", c_char_p),
                 ("recognizes", ctypes.CFUNCTYPE(c_int, c_char_p)),
@@ -30,6 +42,10 @@ class Table(ctypes.Structure):
                 ("class_name", ctypes.CFUNCTYPE(c_char_p, c_void_p, c_int64)),
                 ("label", ctypes.CFUNCTYPE(c_int64, c_void_p, c_int64)),
                 ("describe", ctypes.CFUNCTYPE(None, c_void_p, c_int64, c_char_p, c_size_t)),
+                ("check_steps", ctypes.CFUNCTYPE(c_int, c_char_p, c_char_p, c_char_p, c_size_t, POINTER(Error))),
+                ("open_maker", ctypes.CFUNCTYPE(c_void_p, c_void_p, POINTER(Array), POINTER(Input), POINTER(Error))),
+                ("close_maker", ctypes.CFUNCTYPE(None, c_void_p)),
+                ("make", ctypes.CFUNCTYPE(c_int, c_void_p, c_int64, POINTER(Draw), c_void_p, POINTER(Error))),
                 ("open_reader", ctypes.CFUNCTYPE(c_void_p, c_void_p)),
                 ("close_reader", ctypes.CFUNCTYPE(None, c_void_p)),
                 ("look", ctypes.CFUNCTYPE(c_int, c_void_p, c_int64, POINTER(Size), POINTER(Error))),
@@ -89,3 +105,28 @@ class Source:
     def close(self):
         self.table.close_reader(self.reader)
         self.table.close(self.handle)
+
+
+class Maker:
+    """Makes u8 [channels, height, width] of the pictures of a Source, or of an array of u8 [samples, channels, height, width]."""
+
+    def __init__(self, table, pictures, size, channels=3, transform="", augment="", erased=b"\0\0\0"):
+        self.table, self.error, self.pictures = table, Error(), pictures
+        given = Input(channels, *size, transform.encode(), augment.encode(), erased)
+        if isinstance(pictures, Source):
+            self.handle = table.open_maker(pictures.handle, None, given, self.error)
+        else:
+            array = Array(pictures.ctypes.data, *pictures.shape[1:], b"pictures")
+            self.handle = table.open_maker(None, array, given, self.error)
+        if not self.handle:
+            raise Failure(self.error.what.decode())
+        self.out = np.empty((channels, *size), np.uint8)
+
+    def make(self, i, seed=0, epoch=0, random=True):
+        """Returns the sample, in memory that the next call overwrites."""
+        if self.table.make(self.handle, i, Draw(random, seed, epoch), self.out.ctypes.data, self.error):
+            raise Failure(": ".join(text.decode(errors="replace") for text in (self.error.where, self.error.what, self.error.hint)))
+        return self.out
+
+    def close(self):
+        self.table.close_maker(self.handle)

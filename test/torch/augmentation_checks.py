@@ -7,7 +7,6 @@ usage: augmentation_checks.py [--build DIR]
 Needs torch, torchvision, numpy, scipy and pillow. Exits with status 1 if a check fails.
 """
 import argparse
-import ctypes
 import math
 import os
 import sys
@@ -18,60 +17,18 @@ from PIL import Image
 from scipy import stats
 from torchvision.transforms.v2 import functional
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "benchmarks", "pictures"))
+import plugin  # noqa: E402
 
 
-class Error(ctypes.Structure):
-    _fields_ = [("where", ctypes.c_char * 1024), ("what", ctypes.c_char * 256), ("hint", ctypes.c_char * 256)]
-
-
-class Input(ctypes.Structure):
-    _fields_ = [("channels", ctypes.c_int32), ("height", ctypes.c_int32), ("width", ctypes.c_int32), ("transform", ctypes.c_char_p),
-                ("augment", ctypes.c_char_p), ("erased", ctypes.c_char_p)]
-
-
-class Array(ctypes.Structure):
-    _fields_ = [("pixels", ctypes.c_void_p), ("channels", ctypes.c_int32), ("height", ctypes.c_int32), ("width", ctypes.c_int32),
-                ("name", ctypes.c_char_p)]
-
-
-class Draw(ctypes.Structure):
-    _fields_ = [("random", ctypes.c_int32), ("seed", ctypes.c_uint64), ("epoch", ctypes.c_int64)]
-
-
-class Plugin(ctypes.Structure):
-    """mpc_data_plugin of mpc/data.h; the functions that are not called here are plain pointers."""
-    _fields_ = [("abi", ctypes.c_uint32), ("name", ctypes.c_char_p)] + [
-        (name, ctypes.c_void_p) for name in ("recognizes", "open", "close", "samples", "classes", "class_name", "label", "describe", "check_steps")
-    ] + [("open_maker", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(Array), ctypes.POINTER(Input), ctypes.POINTER(Error))),
-         ("close_maker", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
-         ("make", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(Draw), ctypes.c_void_p, ctypes.POINTER(Error)))]
-
-
-def load(build):
-    library = ctypes.CDLL(os.path.join(build, "bin", "libmpc_images.so"))
-    library.mpc_data_entry.restype = ctypes.POINTER(Plugin)
-    return library.mpc_data_entry().contents
-
-
-def make(plugin, pictures, size, transform="", augment="", seed=0, epochs=(0,), erased=b"\x07\x08\x09"):
+def make(table, pictures, size, transform="", augment="", seed=0, epochs=(0,), erased=b"\x07\x08\x09"):
     """Returns [epochs, samples, channels, height, width] of u8; pictures: u8 [samples, channels, height, width], size: (height, width)."""
     pictures = np.ascontiguousarray(pictures)
-    samples, channels, height, width = pictures.shape
-    array = Array(pictures.ctypes.data, channels, height, width, b"pictures")
-    given = Input(channels, size[0], size[1], transform.encode(), augment.encode(), erased)
-    error = Error()
-    maker = plugin.open_maker(None, ctypes.byref(array), ctypes.byref(given), ctypes.byref(error))
-    assert maker, error.what
-    out = np.empty((len(epochs), samples, channels, *size), np.uint8)
-    for e, epoch in enumerate(epochs):
-        draw = Draw(1, seed, epoch)
-        for i in range(samples):
-            status = plugin.make(maker, i, ctypes.byref(draw), out[e, i].ctypes.data, ctypes.byref(error))
-            assert status == 0, (error.where, error.what, error.hint)
-    plugin.close_maker(maker)
-    return out
+    maker = plugin.Maker(table, pictures, size, pictures.shape[1], transform, augment, erased)
+    made = np.stack([[maker.make(i, seed, epoch).copy() for i in range(len(pictures))] for epoch in epochs])
+    maker.close()
+    return made
 
 
 class Checks:
@@ -88,13 +45,13 @@ def difference(ours, theirs):
     return int(np.abs(ours.astype(int) - np.asarray(theirs).astype(int)).max())
 
 
-def check_resize(plugin, check, random):
+def check_resize(table, check, random):
     worst = {"pillow": 0, "torchvision": 0}
     columns_first = (17, 33)  # Pillow goes along columns first where that is less work, and rounds at another place
     for height, width, to in ((32, 32, (40, 40)), (240, 320, (224, 224)), (500, 375, (64, 48)), (17, 33, (5, 90)), (1, 7, (3, 2)), (64, 64, (64, 64)),
                               (333, 500, (7, 9))):
         picture = random.integers(0, 256, (1, 3, height, width), dtype=np.uint8)
-        ours = make(plugin, picture, to, transform="resize")[0, 0]
+        ours = make(table, picture, to, transform="resize")[0, 0]
         pillow = np.asarray(Image.fromarray(picture[0].transpose(1, 2, 0)).resize(to[::-1], Image.BILINEAR)).transpose(2, 0, 1)
         vision = functional.resize(torch.from_numpy(picture[0]), list(to), antialias=True).numpy()
         if (height, width) != columns_first:
@@ -104,14 +61,14 @@ def check_resize(plugin, check, random):
     check("resize is within 1 of torchvision's", worst["torchvision"] <= 1, f"largest difference {worst['torchvision']}")
     picture = random.integers(0, 256, (1, 3, 75, 101), dtype=np.uint8)
     theirs = functional.center_crop(functional.resize(torch.from_numpy(picture[0]), [40], antialias=True), [32, 32]).numpy()
-    ours = make(plugin, picture, (32, 32), transform="resize:40,center-crop")[0, 0]
+    ours = make(table, picture, (32, 32), transform="resize:40,center-crop")[0, 0]
     check("resize:40,center-crop", difference(ours, theirs) <= 1, f"largest difference {difference(ours, theirs)}")
 
 
-def check_crop(plugin, check, random):
+def check_crop(table, check, random):
     """All shifts of a padded crop are equally likely, and each equals torchvision's crop of the padded picture."""
     picture = random.integers(1, 256, (1, 3, 8, 8), dtype=np.uint8)
-    ours = make(plugin, picture, (8, 8), augment="random-crop:2,flip", epochs=range(8000))[:, 0]
+    ours = make(table, picture, (8, 8), augment="random-crop:2,flip", epochs=range(8000))[:, 0]
     padded = functional.pad(torch.from_numpy(picture[0]), [2, 2, 2, 2]).numpy()
     shifts = {}
     for y in range(5):
@@ -128,12 +85,12 @@ def check_crop(plugin, check, random):
     check("flip mirrors half of them", stats.binomtest(flips, len(ours)).pvalue > 1e-3, f"{flips} of {len(ours)}")
 
 
-def check_resized_crop(plugin, check):
+def check_resized_crop(table, check):
     """The picture's values are its coordinates, so that each result tells its box."""
     height, width, count = 120, 200, 4000
     picture = np.zeros((1, 2, height, width), np.uint8)
     picture[0, 0], picture[0, 1] = np.arange(height)[:, None], np.arange(width)[None]
-    ours = make(plugin, picture, (64, 64), augment="random-resized-crop:0.2:0.9", epochs=range(count), erased=b"\0\0")[:, 0].astype(float)
+    ours = make(table, picture, (64, 64), augment="random-resized-crop:0.2:0.9", epochs=range(count), erased=b"\0\0")[:, 0].astype(float)
     tall, wide = (ours[:, 0, 48, 0] - ours[:, 0, 16, 0]) * 2, (ours[:, 1, 0, 48] - ours[:, 1, 0, 16]) * 2
     area, ratio = tall * wide / (height * width), wide / tall
     torch.manual_seed(0)
@@ -146,7 +103,7 @@ def check_resized_crop(plugin, check):
         check(f"random-resized-crop draws the {name} as torchvision does", gap < 0.06, f"Kolmogorov-Smirnov distance {gap:.3f} of {count} draws")
 
 
-def check_colours(plugin, check, random):
+def check_colours(table, check, random):
     """A step with one number draws its factor; torchvision's function with the nearest factor makes the same picture."""
     picture = random.integers(0, 256, (1, 3, 24, 24), dtype=np.uint8)
     theirs = torch.from_numpy(picture[0])
@@ -156,7 +113,7 @@ def check_colours(plugin, check, random):
               "hue": ("jitter:0:0:0:0.4", np.linspace(-0.4, 0.4, 4001), functional.adjust_hue)}
     for name, (step, factors, function) in ranges.items():
         made = np.stack([function(theirs, float(f)).numpy() for f in factors]).astype(np.int16)
-        ours = make(plugin, picture, (24, 24), augment=step, epochs=range(120))[:, 0]
+        ours = make(table, picture, (24, 24), augment=step, epochs=range(120))[:, 0]
         nearest = [int(np.abs(made - one.astype(np.int16)).mean((1, 2, 3)).argmin()) for one in ours]
         gaps = [np.abs(made[n] - one.astype(np.int16)) for n, one in zip(nearest, ours)]
         far = float(np.mean([(gap > 1).mean() for gap in gaps]))
@@ -165,9 +122,9 @@ def check_colours(plugin, check, random):
         check(f"{name}: the factor is uniform", uniform > 1e-3, f"p = {uniform:.3f}")
 
 
-def check_erase(plugin, check):
+def check_erase(table, check):
     picture = np.full((1, 3, 40, 60), 200, np.uint8)
-    ours = make(plugin, picture, (40, 60), augment="erase:0.7", epochs=range(4000))[:, 0]
+    ours = make(table, picture, (40, 60), augment="erase:0.7", epochs=range(4000))[:, 0]
     hit = (ours[:, 0] == 7)
     erased = hit.any((1, 2))
     check("erase: its probability", stats.binomtest(int(erased.sum()), 4000, 0.7).pvalue > 1e-3, f"{erased.mean():.3f}")
@@ -185,25 +142,26 @@ def check_erase(plugin, check):
         check(f"erase draws the {name} as torchvision does", gap < 1.95 * math.sqrt(2 / len(boxes)), f"Kolmogorov-Smirnov distance {gap:.3f}")
 
 
-def check_draws(plugin, check, random):
+def check_draws(table, check, random):
     pictures = random.integers(0, 256, (50, 3, 16, 16), dtype=np.uint8)
     steps = "random-crop:4,flip,jitter:0.4:0.4:0.4:0.1,erase"
-    one = make(plugin, pictures, (16, 16), augment=steps, epochs=(3,))
-    check("the same seed and epoch make the same pictures", (one == make(plugin, pictures, (16, 16), augment=steps, epochs=(3,))).all())
-    check("another epoch makes others", (one != make(plugin, pictures, (16, 16), augment=steps, epochs=(4,))).any((2, 3, 4)).mean() > 0.95)
-    check("another seed makes others", (one != make(plugin, pictures, (16, 16), augment=steps, epochs=(3,), seed=1)).any((2, 3, 4)).mean() > 0.95)
+    one = make(table, pictures, (16, 16), augment=steps, epochs=(3,))
+    check("the same seed and epoch make the same pictures", (one == make(table, pictures, (16, 16), augment=steps, epochs=(3,))).all())
+    check("another epoch makes others", (one != make(table, pictures, (16, 16), augment=steps, epochs=(4,))).any((2, 3, 4)).mean() > 0.95)
+    check("another seed makes others", (one != make(table, pictures, (16, 16), augment=steps, epochs=(3,), seed=1)).any((2, 3, 4)).mean() > 0.95)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
-    plugin, check, random = load(parser.parse_args().build), Checks(), np.random.default_rng(0)
-    check_resize(plugin, check, random)
-    check_crop(plugin, check, random)
-    check_resized_crop(plugin, check)
-    check_colours(plugin, check, random)
-    check_erase(plugin, check)
-    check_draws(plugin, check, random)
+    build = parser.parse_args().build
+    table, check, random = plugin.load(os.path.join(os.path.abspath(build), "bin", "libmpc_images.so")), Checks(), np.random.default_rng(0)
+    check_resize(table, check, random)
+    check_crop(table, check, random)
+    check_resized_crop(table, check)
+    check_colours(table, check, random)
+    check_erase(table, check)
+    check_draws(table, check, random)
     print(f"{check.passed} passed, {check.failed} failed, 0 skipped")
     return 1 if check.failed else 0
 

@@ -61,14 +61,11 @@ Geometry geometryOf(const PictureSteps &transform, const PictureSteps &augment, 
   g.resized = size;
   g.window.size = size;
   for (const PictureStep &step : transform.steps) {
-    if (step.kind == PictureStep::Resize) {
-      if (g.window.x != 0 || g.window.y != 0 || g.window.size != g.resized)
-        fail(kTransform, "a crop is followed by resize", "write resize first");
+    if (step.kind == PictureStep::Resize)
       resize(g, step, target);
-    } else {
+    else
       g.window = {int(std::nearbyint((g.resized.width - target.width) / 2.0)),
                   int(std::nearbyint((g.resized.height - target.height) / 2.0)), target};
-    }
   }
   for (size_t i = 0; draw.random && i < augment.steps.size(); ++i) {
     const PictureStep &step = augment.steps[i];

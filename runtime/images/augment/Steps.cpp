@@ -108,8 +108,12 @@ PictureSteps PictureSteps::parse(std::string_view text, const std::string &optio
   PictureSteps result;
   if (text.empty())
     return result;
-  for (std::string_view item : rt::split(text, ','))
-    result.steps.push_back(parseStep(item, option));
+  for (std::string_view item : rt::split(text, ',')) {
+    PictureStep step = parseStep(item, option);
+    if (step.kind == PictureStep::Resize && !result.empty() && result.steps.back().kind != PictureStep::Resize)
+      fail(option, "a crop is followed by resize", "write resize first");
+    result.steps.push_back(std::move(step));
+  }
   return result;
 }
 
