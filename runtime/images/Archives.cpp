@@ -25,8 +25,8 @@ struct Member {
   int32_t label = -1; // for a file with a class: its number
   /// Returns the name up to the first dot of its last part.
   std::string_view key() const { return std::string_view(name).substr(0, name.find('.', name.rfind('/') + 1)); }
-  /// Returns whether nothing but .jpg, .jpeg or .png follows the key.
-  bool isPicture() const { return isPictureName(name.substr(key().size())) && name.rfind('.') == key().size(); }
+  /// Returns whether nothing but one end, such as .jpg, follows the key.
+  bool isWhole() const { return name.rfind('.') == key().size(); }
   /// Returns the name of the folder that it lies in; "" where there is none.
   std::string_view folder() const {
     size_t end = name.rfind('/');
@@ -45,7 +45,6 @@ public:
   std::unique_ptr<const Source> finish(const std::vector<std::string> &paths);
 
 private:
-  bool add(const TarMember &found, const std::string &path);
   void classify(const File &file, Member &member, const std::string &path);
   void joinClasses();
   void takeFolders();
@@ -98,6 +97,8 @@ void Index::read(const std::string &path) {
     if (found.notFile)
       fail(concat(path, ": ", found.name), concat("is ", found.notFile, ", not a file"),
            "pack files only (tar --dereference --hard-dereference)");
+    if (isClass && !member.isWhole()) // 1.top.cls is something else of the sample 1
+      continue;
     if (isClass)
       classify(file, member, path);
     (isClass ? labels_ : members_).push_back(std::move(member));
@@ -126,14 +127,13 @@ void Index::classify(const File &file, Member &member, const std::string &path) 
   name = name.substr(0, name.find_last_not_of(kSpace) + 1);
   if (name.empty())
     fail(place, "is empty", kForm);
-  if (std::any_of(name.begin(), name.end(), [](char c) { return uint8_t(c) < ' '; }))
-    fail(place, "is no text", kForm);
+  checkClassName(std::string(name), place);
   member.label = classes_.add(name);
 }
 
 /// Gives each picture the class that lies beside it. Both lists are sorted within each archive.
 void Index::joinClasses() {
-  std::erase_if(members_, [](const Member &member) { return !member.isPicture(); });
+  std::erase_if(members_, [](const Member &member) { return !member.isWhole(); });
   auto before = [](const Member &a, const Member &b) {
     return a.archive != b.archive ? a.archive < b.archive : a.key() < b.key();
   };
@@ -174,22 +174,26 @@ void Index::takeFolders() {
   if (outside && inside)
     fail(where(*outside), concat("lies beside folders of pictures, such as ", inside->folder()),
          "pack it in the folder of its class");
+  if (classes_.size() < 2) {
+    for (Member &member : members_)
+      member.label = -1;
+    return;
+  }
   std::vector<std::string> names;
-  std::vector<int32_t> index = classes_.sorted(names);
+  std::vector<int32_t> index = classes_.sorted(source_->archive(0).path, names);
   for (Member &member : members_)
-    member.label = names.size() > 1 ? index[size_t(member.label)] : -1;
-  if (names.size() > 1)
-    source_->setClasses(std::move(names));
+    member.label = index[size_t(member.label)];
+  source_->setClasses(std::move(names));
 }
 
 std::unique_ptr<const Source> Index::finish(const std::vector<std::string> &paths) {
-  if (int64_t(classes_.size()) > kMostClasses)
-    fail(paths[0], concat("has ", classes_.size(), " different classes; at most ", kMostClasses, " are read"),
-         "write a class, not a number of the picture, into each .cls");
   if (labels_.empty())
     takeFolders();
   else
     joinClasses();
+  if (int64_t(source_->classes().size()) > kMostClasses)
+    fail(paths[0], concat("has ", classes_.size(), " different classes; at most ", kMostClasses, " are read"),
+         "write a class, not a number of the picture, into each .cls");
   if (members_.empty())
     fail(paths[0], "holds no picture", "pack JPEG or PNG files into it");
   for (const Member &member : members_)

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
-#include <utility>
 
 namespace mpc::images {
 
@@ -34,10 +33,6 @@ public:
     return data_;
   }
   uint8_t *data() const { return data_; }
-  void swap(Buffer &other) {
-    std::swap(data_, other.data_);
-    std::swap(capacity_, other.capacity_);
-  }
 
 private:
   static constexpr size_t kLarge = size_t(64) << 20;

@@ -11,6 +11,31 @@ namespace mpc::images {
 using rt::concat;
 using rt::fail;
 
+/// Returns the length of the character of UTF-8 that begins at `at`, or 0 if there is none (RFC 3629, section 4).
+static size_t characterAt(std::string_view text, size_t at) {
+  auto byte = [&](size_t i) { return at + i < text.size() ? uint8_t(text[at + i]) : 0; };
+  auto follows = [&](size_t i, int low = 0x80, int high = 0xbf) { return byte(i) >= low && byte(i) <= high; };
+  int first = byte(0);
+  if (first < 0x80)
+    return 1;
+  if (first >= 0xc2 && first <= 0xdf)
+    return follows(1) ? 2 : 0;
+  if ((first & 0xf0) == 0xe0) // not a longer form of a shorter character, and no half of a pair
+    return follows(1, first == 0xe0 ? 0xa0 : 0x80, first == 0xed ? 0x9f : 0xbf) && follows(2) ? 3 : 0;
+  if (first >= 0xf0 && first <= 0xf4)
+    return follows(1, first == 0xf0 ? 0x90 : 0x80, first == 0xf4 ? 0x8f : 0xbf) && follows(2) && follows(3) ? 4 : 0;
+  return 0;
+}
+
+void checkClassName(const std::string &name, const std::string &where) {
+  for (size_t at = 0, length; at < name.size(); at += length) {
+    length = characterAt(name, at);
+    if (length == 0 || uint8_t(name[at]) < ' ' || name[at] == '\x7f')
+      fail(where, concat("has the class '", name, "', which is no UTF-8 or has control characters"),
+           "rename the class");
+  }
+}
+
 int32_t ClassNames::add(std::string_view name) {
   auto [at, added] = numbers_.try_emplace(std::string(name), int32_t(names_.size()));
   if (added)
@@ -18,13 +43,14 @@ int32_t ClassNames::add(std::string_view name) {
   return at->second;
 }
 
-std::vector<int32_t> ClassNames::sorted(std::vector<std::string> &names) const {
+std::vector<int32_t> ClassNames::sorted(const std::string &where, std::vector<std::string> &names) const {
   std::vector<int32_t> order(names_.size()), index(names_.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return names_[size_t(a)] < names_[size_t(b)]; });
   names.clear();
   for (int32_t number : order) {
     index[size_t(number)] = int32_t(names.size());
+    checkClassName(names_[size_t(number)], where);
     names.push_back(names_[size_t(number)]);
   }
   return index;
@@ -38,7 +64,7 @@ static bool isInteger(std::string_view text) {
 
 std::vector<int32_t> ClassNames::numbered(const std::string &where, std::vector<std::string> &names) const {
   if (!std::all_of(names_.begin(), names_.end(), isInteger))
-    return sorted(names);
+    return sorted(where, names);
   std::vector<int32_t> index;
   int64_t most = -1;
   for (const std::string &name : names_) {

@@ -13,6 +13,10 @@ namespace mpc::images {
 /// The most classes that a source may have.
 constexpr int64_t kMostClasses = 1000000;
 
+/// Throws Error, located at `where`, for a name that has control characters or is no UTF-8: names go to terminals and
+/// into checkpoints.
+void checkClassName(const std::string &name, const std::string &where);
+
 /// Collects names while samples are read, and numbers them at the end.
 class ClassNames {
 public:
@@ -21,10 +25,11 @@ public:
   size_t size() const { return names_.size(); }
   const std::string &name(int32_t number) const { return names_[size_t(number)]; }
 
-  /// Puts the names in the order of their bytes. Returns each name's index there by its number.
-  std::vector<int32_t> sorted(std::vector<std::string> &names) const;
+  /// Puts the names in the order of their bytes. Returns each name's index there by its number. Throws Error, located
+  /// at `where`, for a name that checkClassName refuses.
+  std::vector<int32_t> sorted(const std::string &where, std::vector<std::string> &names) const;
   /// Does the same, except that whole numbers, if all names are such, are the indices themselves: the classes are then
-  /// all numbers from 0 to the largest. Throws Error, located at `where`, for a number that is negative or too large.
+  /// all numbers from 0 to the largest. A number that is negative or too large is an error.
   std::vector<int32_t> numbered(const std::string &where, std::vector<std::string> &names) const;
 
 private:

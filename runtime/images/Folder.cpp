@@ -50,7 +50,8 @@ Listing list(const std::string &folder, const Place *above, Place &place) {
     failErrno(folder, "cannot open", errno);
   std::unique_ptr<DIR, int (*)(DIR *)> closer(directory, closedir);
   struct stat info;
-  if (fstat(dirfd(directory), &info) != 0)
+  int file = dirfd(directory);
+  if (file < 0 || fstat(file, &info) != 0)
     failErrno(folder, "cannot open", errno);
   place = {info.st_dev, info.st_ino, above};
   if (above && above->isBelow(place))
@@ -124,6 +125,7 @@ std::unique_ptr<const Source> openFolder(const std::string &path) {
       fail(path, concat("has ", listing.folders.size(), " folders; at most ", kMostClasses, " classes are read"),
            "name a folder whose folders are classes");
     for (size_t i = 0; i < listing.folders.size(); ++i) {
+      checkClassName(listing.folders[i], path);
       int64_t before = source->samples();
       walk.descend(listing.folders[i] + "/", &place, int32_t(i));
       std::string seen = walk.takeOther();

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <string>
 
 // These headers need <cstdio>.
@@ -19,22 +18,21 @@
 namespace mpc::images {
 namespace {
 
-/// Copies a text without control characters, since names of files go to terminals. Of a text that is too long the end
-/// is kept, where a path says most.
-void copy(char *to, size_t room, std::string_view text) {
-  constexpr std::string_view kCut = "...";
-  size_t at = 0;
+/// Copies a text without control characters, since names of files go to terminals. Of a text that is too long, the
+/// beginning is kept, or the end, where a path says most.
+void copy(char *to, size_t room, std::string_view text, bool keepEnd = false) {
   if (room == 0)
     return;
-  if (text.size() >= room) {
-    size_t keep = room > kCut.size() ? room - 1 - kCut.size() : 0;
-    at = std::min(kCut.size(), room - 1);
-    std::memcpy(to, kCut.data(), at);
-    text.remove_prefix(text.size() - keep);
-  }
-  for (char c : text)
-    to[at++] = uint8_t(c) < ' ' || c == '\x7f' ? '?' : c;
-  to[at] = '\0';
+  constexpr std::string_view kDots = "...";
+  bool cut = text.size() >= room;
+  size_t dots = cut ? std::min(kDots.size(), room - 1) : 0, keep = std::min(text.size(), room - 1 - dots);
+  text = keepEnd ? text.substr(text.size() - keep) : text.substr(0, keep);
+  if (keepEnd)
+    to = std::copy_n(kDots.begin(), dots, to);
+  to = std::transform(text.begin(), text.end(), to, [](char c) { return uint8_t(c) < ' ' || c == '\x7f' ? '?' : c; });
+  if (!keepEnd)
+    to = std::copy_n(kDots.begin(), dots, to);
+  *to = '\0';
 }
 
 /// Runs `work` and returns whether it succeeded; otherwise fills `error`. An error without a place is at `where()`.
@@ -45,7 +43,7 @@ bool succeeds(mpc_data_error *error, rt::FunctionRef<void()> work, rt::FunctionR
   std::string place = failed->where();
   if (place.empty())
     rt::attempt([&] { place = where(); }); // without memory, the place stays empty
-  copy(error->where, sizeof error->where, place);
+  copy(error->where, sizeof error->where, place, true);
   copy(error->what, sizeof error->what, failed->clause());
   copy(error->hint, sizeof error->hint, failed->hint());
   return false;
@@ -77,7 +75,7 @@ int64_t label(const mpc_data_source *source, int64_t sample) { return unwrap(sou
 void describe(const mpc_data_source *source, int64_t sample, char *where, size_t bytes) {
   if (bytes > 0)
     *where = '\0';
-  rt::attempt([&] { copy(where, bytes, unwrap(source).describe(sample)); });
+  rt::attempt([&] { copy(where, bytes, unwrap(source).describe(sample), true); });
 }
 
 int checkSteps(const char *steps, const char *option, char *normal, size_t bytes, mpc_data_error *error) {

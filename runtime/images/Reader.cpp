@@ -68,8 +68,9 @@ mpc_picture_size Reader::lookAt(const uint8_t *data, size_t bytes) {
 }
 
 mpc_picture Reader::decode(int channels, int32_t leastWidth, int32_t leastHeight) {
-  if (!ready_)
-    fail("", "is not open", "this is a defect of mpc; please report it");
+  if (!ready_ || (channels != 1 && channels != 3))
+    fail("", "is not open, or is asked for with other channels than 1 or 3",
+         "this is a defect of mpc; please report it");
   Header header = header_;
   if (header.sideways())
     std::swap(leastWidth, leastHeight);

@@ -82,8 +82,8 @@ typedef struct mpc_data_plugin {
   /* These describe a source. They are thread-safe. Strings live as long as the source. */
   int64_t (*samples)(const mpc_data_source *);
   int64_t (*classes)(const mpc_data_source *); /* 0: the samples have no classes */
-  const char *(*class_name)(const mpc_data_source *, int64_t index);
-  int64_t (*label)(const mpc_data_source *, int64_t sample); /* the index of the sample's class */
+  const char *(*class_name)(const mpc_data_source *, int64_t index); /* UTF-8 without control characters */
+  int64_t (*label)(const mpc_data_source *, int64_t sample); /* the index of the sample's class; -1: it has none */
   /* Writes where the sample comes from, as in mpc_data_error. */
   void (*describe)(const mpc_data_source *, int64_t sample, char *where, size_t bytes);
 

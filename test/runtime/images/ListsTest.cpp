@@ -68,6 +68,19 @@ std::vector<Row> rows() {
        "\xff\xfe"
        "a\0.\0j\0p\0g\0\n\0"s,
        "", "", "is no list, because it has bytes of zero"},
+      {"Latin1",
+       "a.jpg,K\xe4"
+       "fer\n",
+       "", "",
+       "has the class 'K\xe4"
+       "fer', which is no UTF-8 or has control characters"},
+      {"OverlongUtf8", "a.jpg,\xe0\x80\xaf\n", "", "", "has the class"},
+      {"HalfAPair", "a.jpg,\xed\xa0\x80\n", "", "", "has the class"},
+      {"AllLengthsOfUtf8", "a.jpg,a\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\xb1\n", "a.jpg=0",
+       "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\xb1"},
+      {"LineEndInALabel", "a.jpg,\"c\nd\"\n", "", "", "has the class 'c?d', which is"},
+      {"LongLabel", "a.jpg," + std::string(300, 'x') + "\x01\n", "", "",
+       "has the class '" + std::string(237, 'x') + "..."},
       {"NegativeNumber", "a.jpg,-1\nb.jpg,0\n", "", "", "has the class -1"},
       {"HugeNumber", "a.jpg,1000000\n", "", "", "has the class 1000000"},
       {"LargestNumber", "a.jpg,2147483648\n", "", "", "has the class 2147483648"},

@@ -116,7 +116,7 @@ TEST(JpegPixels, CanBeDecodedTwice) {
   plugin().close_reader(reader);
   mpc_data_reader *fresh = plugin().open_reader(source.source()); // without look()
   EXPECT_EQ(plugin().decode(fresh, 3, 1, 1, &picture, &error), -1);
-  EXPECT_STREQ(error.what, "is not open");
+  EXPECT_EQ(std::string(error.what).substr(0, 11), "is not open");
   plugin().close_reader(fresh);
 }
 
