@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The interface of a data plugin, which reads samples that do not lie in arrays. `libmpc_images.so` reads pictures: from
- * folders of classes, lists of files and tar archives.
+/* The interface of a data plugin, which reads samples that do not lie in arrays. `libmpc_images.so` reads pictures:
+ * from folders of classes, lists of files and tar archives.
  *
  * The runtime looks for the plugin where it looks for a library provider (mpc/library.h). Plugin and runtime share the
  * work: the plugin finds the samples, knows their classes, decodes, resizes, crops and augments; the runtime chooses the
@@ -81,7 +81,7 @@ typedef struct mpc_data_plugin {
 
   /* These describe a source. They are thread-safe. Strings live as long as the source. */
   int64_t (*samples)(const mpc_data_source *);
-  int64_t (*classes)(const mpc_data_source *); /* 0: the samples have no classes */
+  int64_t (*classes)(const mpc_data_source *);                       /* 0: the samples have no classes */
   const char *(*class_name)(const mpc_data_source *, int64_t index); /* UTF-8 without control characters */
   int64_t (*label)(const mpc_data_source *, int64_t sample); /* the index of the sample's class; -1: it has none */
   /* Writes where the sample comes from, as in mpc_data_error. */
