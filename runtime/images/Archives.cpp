@@ -27,14 +27,12 @@ struct Member {
   std::string_view key() const { return std::string_view(name).substr(0, name.find('.', name.rfind('/') + 1)); }
   /// Returns whether nothing but one end, such as .jpg, follows the key.
   bool isWhole() const { return name.rfind('.') == key().size(); }
-  /// Returns the name of the folder that it lies in; "" where there is none.
-  std::string_view folder() const {
+  /// Return the path and the name of the folder that it lies in; "" where there is none.
+  std::string_view path() const {
     size_t end = name.rfind('/');
-    if (end == name.npos)
-      return {};
-    size_t begin = end == 0 ? name.npos : name.rfind('/', end - 1);
-    return std::string_view(name).substr(begin + 1, end - begin - 1);
+    return std::string_view(name).substr(0, end == name.npos ? 0 : end);
   }
+  std::string_view folder() const { return path().substr(path().rfind('/') + 1); }
 };
 
 /// Collects the members of all archives.
@@ -167,9 +165,18 @@ void Index::joinClasses() {
 /// Makes classes of the folders. Pictures of a single folder have no classes.
 void Index::takeFolders() {
   const Member *outside = nullptr, *inside = nullptr;
+  std::vector<const Member *> first; // of each class in the archive
   for (Member &member : members_) {
     member.label = classes_.add(member.folder());
     (member.folder().empty() ? outside : inside) = &member;
+    first.resize(classes_.size());
+    const Member *&other = first[size_t(member.label)];
+    if (!other || other->archive != member.archive)
+      other = &member;
+    // train/cat and test/cat in one archive are hardly meant as one set, nor are cat/large and dog/large one class.
+    else if (member.path() != other->path())
+      fail(where(member), concat("lies in another folder ", member.folder(), " than ", other->name),
+           "pack one set into an archive, with one folder for each class");
   }
   if (outside && inside)
     fail(where(*outside), concat("lies beside folders of pictures, such as ", inside->folder()),
