@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/core/Train.h"
 
+#include "runtime/core/Epoch.h"
 #include "runtime/core/Evaluate.h"
 #include "runtime/core/Log.h"
 #include "runtime/core/NonFinite.h"
@@ -25,12 +26,14 @@ class Trainer {
 public:
   Trainer(Session &session, const TrainOptions &options)
       : session_(session), options_(options), loop_(session, options.hyper, options.schedule),
+        watches_(watchesOf(options), session, !options.validation.empty(), !options.checkpointFolder.empty()),
         watch_(session.manifest()), files_(filesOf(session, options)),
         data_(files_, inputsOf(loop_.entries()), session.manifest().batch) {}
 
   TrainResult run();
 
 private:
+  static WatchOptions watchesOf(const TrainOptions &options);
   static DataOptions filesOf(const Session &session, const TrainOptions &options);
   void openValidation();
   void resume();
@@ -48,15 +51,20 @@ private:
   std::string lastGood() const;
   void checkParameters(int64_t step) const;
   void report(const IterationReport &done, bool last);
-  void beginEpoch();
   void endEpoch();
+  bool evaluates(bool epochEnds) const;
+  void followPlateau();
   void validate();
+  bool endsEarly();
+  void notePartialWindow();
   void checkpoint();
   std::string status(const std::vector<StepReport> &reports, double samplesPerSecond) const;
 
   Session &session_;
   const TrainOptions &options_;
   StepLoop loop_;
+  Schedule schedule_;
+  Watches watches_;
   SkipWatch watch_;
   DataOptions files_; // with what the checkpoint to resume from says
   Dataset data_;
@@ -69,18 +77,17 @@ private:
   std::set<std::pair<size_t, bool>> boundsNoted_; // (optimizer, whether it is the lower bound)
   double markSeconds_ = 0;                        // time since which samples per second are counted
   int64_t markIteration_ = 0;
-  /// The losses of the current epoch's steps that this run did. Those that are not finite are left out.
-  struct EpochLoss {
-    double sum = 0;
-    int64_t count = 0;
-  };
-  std::vector<EpochLoss> epochLosses_; // one per optimizer
-  int64_t epochSteps_ = 0;
-  size_t badNoted_ = 0;
-  double epochRate_ = 0, epochBegan_ = 0; // the newest learning rate; the seconds at which the epoch began
-  std::set<std::string> infinite_;        // parameters that are not finite from the start, such as masks
+  size_t badNoted_ = 0; // samples that could not be read
+  Epoch epoch_;
+  std::set<std::string> infinite_; // parameters that are not finite from the start, such as masks
   TrainResult result_;
 };
+
+WatchOptions Trainer::watchesOf(const TrainOptions &options) {
+  WatchOptions watches = options.watch;
+  watches.plateau = options.schedule.kind == Schedule::Plateau;
+  return watches;
+}
 
 void Trainer::openValidation() {
   if (options_.validation.empty())
@@ -140,7 +147,8 @@ void Trainer::resume() {
     fail("--resume", "there is no folder to resume from", "give --checkpoint-dir");
   // Steps of existing checkpoints would be counted with this run's, so that --keep and a later --resume would take the
   // wrong checkpoints.
-  if (!options_.resume && folder_ && !folder_->empty())
+  const bool hasBest = !options_.watch.saveBest.empty() && folder_ && folder_->hasBest();
+  if (!options_.resume && folder_ && (hasBest || !folder_->empty()))
     fail(options_.checkpointFolder, "holds the checkpoints of another run",
          "continue that one with --resume, or give another folder");
   auto note = [&](const std::string &text) { progress_->line("note: " + text); };
@@ -161,6 +169,7 @@ void Trainer::resume() {
       if (found->seed != cursor_.seed || found->shuffle != cursor_.shuffle)
         note(concat("continuing with the checkpoint's seed ", found->seed, found->shuffle ? "" : ", not shuffled"));
       cursor_ = *found;
+      watches_.restore(cursor_.watches, note);
       savedAt_ = cursor_.iteration;
       note(concat("resumed after step ", cursor_.iteration, ", epoch ", cursor_.epoch + 1, ", batch ", cursor_.batch,
                   options_.init.empty() ? "" : "; the parameters are the checkpoint's, not those of --init"));
@@ -169,6 +178,8 @@ void Trainer::resume() {
       return;
     }
     note("no checkpoint found: starting from the beginning");
+    if (hasBest) // a training that was killed before its first checkpoint has left it
+      watches_.restoreBest(folder_->watchesOfBest());
   }
   if (options_.init.empty())
     return;
@@ -333,36 +344,18 @@ void Trainer::noteBadSamples(const BadSamples &bad) {
   log_->note(cursor_.iteration, bad.text());
 }
 
-void Trainer::beginEpoch() {
-  epochLosses_.assign(loop_.entries().size(), {});
-  epochSteps_ = 0;
-  epochBegan_ = progress_->seconds();
-}
-
 /// Prints the line of an epoch, which stays on the screen. A pass of a single step (a program without inputs) has one
 /// only where the step is logged.
 void Trainer::endEpoch() {
   noteBadSamples(data_.badSamples());
   if (perEpoch_ == 1 && !logged(cursor_.iteration) && cursor_.iteration < total_)
     return;
-  double seconds = progress_->seconds() - epochBegan_;
   std::string head =
-                  concat("epoch ", (cursor_.iteration - 1) / perEpoch_ + 1, "/", (total_ + perEpoch_ - 1) / perEpoch_),
-              text;
-  for (size_t i = 0; i < epochLosses_.size(); ++i) {
-    const EpochLoss &loss = epochLosses_[i];
-    text += concat("  loss", i == 0 ? "" : "/" + loop_.name(i), " ",
-                   loss.count > 0 ? loss.sum / double(loss.count) : std::numeric_limits<double>::quiet_NaN(), " (mean");
-    text += loss.count == perEpoch_ ? ")" : concat(" of ", loss.count, " of ", perEpoch_, " steps)");
-  }
-  text += concat("  lr ", epochRate_, "  ", clockText(seconds));
-  if (std::optional<double> left = progress_->secondsLeft(cursor_.iteration))
-    text += "  left " + clockText(*left);
-  std::string speed =
-      concat("  ", int64_t(seconds > 0 ? double(epochSteps_ * data_.batch()) / seconds : 0), " samples/s");
+      concat("epoch ", (cursor_.iteration - 1) / perEpoch_ + 1, "/", (total_ + perEpoch_ - 1) / perEpoch_);
   // On a terminal the line does not wrap; the bar says the speed, too.
-  if (!progress_->terminal() || int(head.size() + text.size() + speed.size()) <= columnsOf(1))
-    text += speed;
+  size_t columns = progress_->terminal() ? size_t(columnsOf(1)) - std::min(head.size(), size_t(columnsOf(1)) - 1) : 0;
+  std::string text = epoch_.text(loop_, perEpoch_, data_.batch(), progress_->seconds(),
+                                 progress_->secondsLeft(cursor_.iteration), columns);
   progress_->line(painted(head, Colour::Cyan, 1) + text);
 }
 
@@ -372,25 +365,31 @@ void Trainer::takeReports(bool all, bool last) {
   while (loop_.waiting() == loop_.ahead() || (all && loop_.waiting() > 0)) {
     const IterationReport &done = loop_.next();
     result_.loss = done.steps[0].loss;
-    for (size_t i = 0; i < done.steps.size(); ++i)
-      if (double loss = done.steps[i].loss; std::isfinite(loss)) {
-        epochLosses_[i].sum += loss;
-        ++epochLosses_[i].count;
-      }
-    epochRate_ = done.steps[0].rate;
-    ++epochSteps_;
+    epoch_.add(done);
     report(done, last && loop_.waiting() == 0);
     noteBounds(done);
     watchSteps(done);
   }
 }
 
-/// Is called after an epoch and at the end of the training, wherever that is.
+/// Returns whether the step that was started last is followed by an evaluation. The last step always is.
+bool Trainer::evaluates(bool epochEnds) const {
+  const Span &every = options_.valEvery;
+  if (!validation_ || every.count == 0)
+    return false;
+  if (cursor_.iteration >= total_)
+    return true;
+  return every.epochs ? epochEnds && cursor_.epoch % every.count == 0 : cursor_.iteration % every.count == 0;
+}
+
+/// Sets the learning rate of a schedule that depends on evaluations.
+void Trainer::followPlateau() {
+  schedule_.plateauFactor = watches_.rateFactor();
+  loop_.setSchedule(schedule_);
+}
+
 void Trainer::validate() {
   int64_t epoch = (cursor_.iteration - 1) / perEpoch_ + 1;
-  bool last = cursor_.iteration >= total_;
-  if (!validation_ || (options_.evalEvery > 0 && epoch % options_.evalEvery != 0 && !last))
-    return;
   double before = progress_->seconds();
   Evaluation evaluation = evaluate(session_, *validation_);
   log_->evaluation(cursor_.iteration, epoch, evaluation);
@@ -400,8 +399,38 @@ void Trainer::validate() {
   for (const MetricResult &metric : evaluation.metrics)
     if (metric.table.empty()) // eval prints tables, and the log has them
       text += "  " + metric.text(" ");
-  progress_->line(text);
-  markSeconds_ += progress_->seconds() - before; // evaluation does not count as training time
+  bool best = watches_.take(evaluation, cursor_.iteration);
+  cursor_.watches = watches_.state();
+  followPlateau();
+  progress_->line(text + (best ? "  best" : ""));
+  if (best) {
+    checkParameters(cursor_.iteration);
+    folder_->saveBest(session_, cursor_);
+  }
+  before -= progress_->seconds(); // evaluation does not count as training time
+  markSeconds_ -= before;
+  epoch_.leaveOut(-before);
+}
+
+/// Says so if nothing has improved for too long.
+bool Trainer::endsEarly() {
+  std::string why = watches_.stopText();
+  if (why.empty())
+    return false;
+  progress_->line(concat("note: the training ends after step ", cursor_.iteration, ": ", why));
+  return result_.stoppedEarly = true;
+}
+
+/// Windows of accumulated batches go on across epochs. The end of the training may lie in one, whose gradients stay in
+/// their sums then.
+void Trainer::notePartialWindow() {
+  int64_t rest = 0;
+  for (const Step &step : session_.manifest().steps)
+    rest = std::max(rest, cursor_.iteration % step.accumulate);
+  if (rest > 0)
+    progress_->line(concat("note: the gradients of the last ", rest, rest > 1 ? " batches" : " batch",
+                           " are not applied: they do not fill a window of --accumulate",
+                           folder_ ? "; the checkpoint has their sums, and --resume with more steps goes on" : ""));
 }
 
 void Trainer::checkpoint() {
@@ -418,11 +447,8 @@ TrainResult Trainer::run() {
     fail("--data", concat("holds ", data_.samples(), " samples, less than one batch of ", data_.batch()),
          "give more samples or compile the model with a smaller --batch");
   total_ = options_.steps > 0 ? options_.steps : options_.epochs * perEpoch_;
-  Schedule schedule = options_.schedule;
-  schedule.total = total_;
-  if (schedule.kind == Schedule::Step && schedule.stepSize == 0)
-    fail("--schedule step", "does not say when the rate falls", "add --step-size N, the steps between decays");
-  loop_.setSchedule(schedule);
+  schedule_ = options_.schedule;
+  schedule_.settle(perEpoch_, total_);
   loop_.setGuard(options_.onNan != OnNan::Ignore);
   checkInjection();
   openValidation();
@@ -435,6 +461,8 @@ TrainResult Trainer::run() {
   if (!data_.classes().empty())
     progress_->line(classesLine(data_.classes()));
   resume();
+  cursor_.watches = watches_.state();
+  followPlateau();
   log_.emplace(options_.log, options_.resume ? cursor_.iteration : -1,
                RunLog::columnsOf(loop_, session_.manifest().metrics), options_.tensorBoard);
   result_.iterations = cursor_.iteration;
@@ -442,12 +470,14 @@ TrainResult Trainer::run() {
     progress_->line(concat("nothing to do: ", cursor_.iteration, " of ", total_, " steps are done"));
     return result_;
   }
+  if (endsEarly())
+    return result_;
   infinite_ = nonFiniteParameters(session_);
   markIteration_ = cursor_.iteration;
   BatchOptions order{true, cursor_.shuffle, cursor_.seed, cursor_.epoch, cursor_.batch};
   Batches batches(data_, loop_.entries(), order);
   progress_.emplace("train", total_, cursor_.iteration);
-  beginEpoch();
+  epoch_.begin(loop_.entries().size(), progress_->seconds());
   while (cursor_.iteration < total_) {
     const Batches::Batch *batch = batches.next();
     if (batch->index == 0 && session_.manifest().carriedState())
@@ -462,16 +492,19 @@ TrainResult Trainer::run() {
     result_.interrupted = options_.interrupted && *options_.interrupted;
     bool last = cursor_.iteration == total_ || result_.interrupted;
     bool saves = last || (options_.checkpointEvery > 0 ? cursor_.iteration % options_.checkpointEvery == 0 : epochEnds);
-    takeReports(saves || epochEnds || logged(cursor_.iteration) || progress_->due(), last);
-    if (epochEnds || (last && !result_.interrupted)) {
+    bool evaluating = evaluates(epochEnds);
+    takeReports(saves || epochEnds || evaluating || logged(cursor_.iteration) || progress_->due(), last);
+    if (epochEnds || (last && !result_.interrupted))
       endEpoch();
+    if (evaluating) {
       validate();
+      last = last || endsEarly();
     }
-    if (saves)
+    if (saves || last)
       checkpoint();
     if (epochEnds)
-      beginEpoch();
-    if (result_.interrupted)
+      epoch_.begin(loop_.entries().size(), progress_->seconds());
+    if (last)
       break;
   }
   result_.iterations = cursor_.iteration;
@@ -479,6 +512,8 @@ TrainResult Trainer::run() {
     result_.skipped.push_back(count.skipped);
     result_.updates += count.updates;
   }
+  if (!result_.interrupted)
+    notePartialWindow();
   if (!folder_ && !result_.interrupted)
     progress_->line("note: nothing was saved (no --checkpoint-dir)");
   if (result_.interrupted)

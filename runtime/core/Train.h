@@ -4,6 +4,7 @@
 
 #include "runtime/core/Schedule.h"
 #include "runtime/core/Session.h"
+#include "runtime/core/Watch.h"
 #include "runtime/core/data/Dataset.h"
 
 #include <csignal>
@@ -26,19 +27,20 @@ struct TrainOptions {
   int64_t epochs = 1;
   int64_t steps = 0;                   // total steps; 0: `epochs` decides
   std::map<std::string, double> hyper; // user values, see StepLoop
-  Schedule schedule;                   // train() sets its total
+  Schedule schedule;                   // train() settles it
   bool shuffle = true;
   uint64_t seed = 0;
-  std::string init;             // safetensors file with parameters to start from
-  std::string initMissing;      // regular expression: parameters that the file may lack (PartialInit)
-  std::string log;              // file of JSON lines, or of CSV where its name ends in .csv
-  std::string tensorBoard;      // folder for an event file of TensorBoard
-  int64_t logEvery = 50;        // in steps
-  int64_t evalEvery = 1;        // in epochs
-  std::string checkpointFolder; // empty: no checkpoints
-  int64_t checkpointEvery = 0;  // in steps; 0: at the end of each epoch
-  int64_t keep = 3;             // number of checkpoints to keep; 0: all
+  std::string init;              // safetensors file with parameters to start from
+  std::string initMissing;       // regular expression: parameters that the file may lack (PartialInit)
+  std::string log;               // file of JSON lines, or of CSV where its name ends in .csv
+  std::string tensorBoard;       // folder for an event file of TensorBoard
+  int64_t logEvery = 50;         // in steps
+  Span valEvery = Span(1, true); // steps or epochs between evaluations
+  std::string checkpointFolder;  // empty: no checkpoints
+  int64_t checkpointEvery = 0;   // in steps; 0: at the end of each epoch
+  int64_t keep = 3;              // number of checkpoints to keep; 0: all
   bool resume = false;
+  WatchOptions watch;
   OnNan onNan = OnNan::Stop;
   /// For tests: at these iterations (counted from 1) the first element of every float input becomes infinite, so
   /// that the gradients of that step are not finite.
@@ -53,6 +55,7 @@ struct TrainResult {
   int64_t updates = 0;          // updates of this run, of all optimizers
   std::optional<double> loss;   // of the last step, if this run did one
   bool interrupted = false;
+  bool stoppedEarly = false; // nothing improved (WatchOptions::patience)
 };
 
 /// Trains the session's program. Throws Error for mistakes of the user, and when steps cannot be used (OnNan).

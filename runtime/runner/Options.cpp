@@ -102,11 +102,77 @@ static void addHyperOptions(CLI::App &app, const Program *program, Options &opti
     }
 }
 
+/// Accepts a number of steps or of epochs (Span), or several of them.
+static CLI::Validator spans(int64_t least, bool several) {
+  return CLI::Validator(
+      [=](std::string &text) {
+        size_t found = Span::parse(text, false, least).size();
+        const char *what =
+            several ? "steps or epochs such as 500,800 or 30e,60e" : "steps or epochs such as 500 or 30e";
+        return found == 1 || (several && found > 1) ? std::string() : concat("must be ", what, ", not '", text, "'");
+      },
+      "");
+}
+
+/// `epochs`: what a number alone counts.
+static void addSpan(CLI::App &command, const char *name, Span &span, const std::string &text, int64_t least = 1,
+                    bool epochs = false) {
+  command
+      .add_option_function<std::string>(
+          name, [=, &span](const std::string &value) { span = Span::parse(value, epochs, least).front(); }, text)
+      ->check(spans(least, /*several=*/false))
+      ->type_name("N[e]");
+}
+
+static void addNumber(CLI::App &command, const char *name, double &value, const std::string &text,
+                      bool aboveZero = true) {
+  command.add_option(name, value, text)->check(finiteNumber(aboveZero));
+}
+
+/// Accepts "5" and "5:accuracy".
+static CLI::Validator patience() {
+  return CLI::Validator(
+      [](std::string &text) {
+        std::string number = text.substr(0, text.find(':'));
+        return positiveCount()(number);
+      },
+      "");
+}
+
+static void setEarlyStop(WatchOptions &watch, const std::string &text) {
+  size_t colon = text.find(':');
+  watch.patience = std::atoll(text.c_str());
+  if (colon != text.npos)
+    watch.stopMetric = text.substr(colon + 1);
+}
+
+/// Throws for an option that the schedule does not use, which would else be ignored in silence.
+static void checkScheduleOptions(const CLI::App &command) {
+  static constexpr const char *kUses[][2] = {{"--step-size", "step,exponential"},
+                                             {"--step-gamma", "step,multi-step,exponential"},
+                                             {"--milestones", "multi-step"},
+                                             {"--restart-steps", "cosine-restarts"},
+                                             {"--restart-factor", "cosine-restarts"},
+                                             {"--pct-start", "one-cycle"},
+                                             {"--div-factor", "one-cycle"},
+                                             {"--final-div-factor", "one-cycle"},
+                                             {"--power", "polynomial"},
+                                             {"--plateau-factor", "plateau"},
+                                             {"--plateau-patience", "plateau"},
+                                             {"--plateau-metric", "plateau"}};
+  const std::vector<std::string> &given = command.get_option("--schedule")->results();
+  std::string schedule = given.empty() ? "constant" : given.front();
+  for (auto [option, schedules] : kUses)
+    if (command.get_option(option)->count() > 0 &&
+        concat(",", schedules, ",").find("," + schedule + ",") == std::string::npos)
+      throw CLI::ValidationError(option, concat("is an option of --schedule ", schedules, ", not of ", schedule));
+}
+
 static void addTrain(CLI::App &app, const Program *program, Options &options) {
   TrainOptions &train = options.train;
   CLI::App &command = *app.add_subcommand("train", "train on data, with checkpoints and evaluation");
   addDataOptions(command, program, "train", options);
-  command.add_option("--val", train.validation, "data for evaluation after each epoch");
+  command.add_option("--val", train.validation, "data for evaluation (--val-every)");
   beginGroup(command, "Training");
   auto *epochs =
       command.add_option("--epochs", train.epochs, "passes over the data (1); without inputs a pass is one step")
@@ -114,18 +180,44 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   command.add_option("--steps", train.steps, "steps instead of epochs")->check(positiveCount())->excludes(epochs);
   addHyperOptions(command, program, options);
   beginGroup(command, "Learning rate");
+  Schedule &schedule = train.schedule;
   command
       .add_option_function<std::string>(
-          "--schedule", [&train](const std::string &name) { train.schedule.kind = Schedule::kindOf(name); },
-          "learning rate: constant (default), step, cosine or linear")
-      ->check(oneOf("constant,step,cosine,linear"));
-  command.add_option("--step-size", train.schedule.stepSize, "steps between decays (--schedule step)")
+          "--schedule", [&schedule](const std::string &name) { schedule.kind = Schedule::kindOf(name); },
+          "how the learning rate changes: constant (default), step, multi-step, exponential, polynomial, linear, "
+          "cosine, "
+          "cosine-restarts, one-cycle or plateau")
+      ->check(oneOf(Schedule::kNames).description("")) // which is longer than a line
+      ->type_name("NAME");
+  addSpan(command, "--warmup", schedule.warmup, "steps (500) or epochs (2e) of linear growth at the start", 0);
+  addNumber(command, "--min-lr", schedule.minRate, "lower bound of the learning rate", /*aboveZero=*/false);
+  addNumber(command, "--step-gamma", schedule.stepGamma, "step, multi-step, exponential: factor of each decay (0.1)");
+  addSpan(command, "--step-size", schedule.stepSize,
+          "step: steps (500) or epochs (30e) between decays; exponential: of one decay (1e)");
+  command
+      .add_option_function<std::string>(
+          "--milestones", [&schedule](const std::string &text) { schedule.milestones = Span::parse(text, false, 1); },
+          "multi-step: the steps or epochs after which the rate decays (30e,60e)")
+      ->check(spans(1, /*several=*/true))
+      ->type_name("N[e],...");
+  addSpan(command, "--restart-steps", schedule.restartSteps,
+          "cosine-restarts: steps (500) or epochs (10e) of the first cycle");
+  command
+      .add_option("--restart-factor", schedule.restartFactor,
+                  "cosine-restarts: length of a cycle / of the one before (1)")
       ->check(positiveCount());
-  command.add_option("--step-gamma", train.schedule.stepGamma, "factor of each decay (--schedule step; 0.1)")
-      ->check(finiteNumber(/*aboveZero=*/true));
-  command.add_option("--min-lr", train.schedule.minRate, "lower bound of the learning rate")
-      ->check(finiteNumber(/*aboveZero=*/false));
-  command.add_option("--warmup", train.schedule.warmup, "steps of linear growth at the start")->check(count());
+  addNumber(command, "--pct-start", schedule.pctStart,
+            "one-cycle: the part of the training in which the rate rises to --lr (0.3)", false);
+  addNumber(command, "--div-factor", schedule.divFactor, "one-cycle: --lr / the first rate (25)");
+  addNumber(command, "--final-div-factor", schedule.finalDivFactor, "one-cycle: the first rate / the last (10000)");
+  addNumber(command, "--power", schedule.power, "polynomial: exponent (1)");
+  addNumber(command, "--plateau-factor", train.watch.plateauFactor, "plateau: factor of each decay (0.1)");
+  command
+      .add_option("--plateau-patience", train.watch.plateauPatience,
+                  "plateau: the rate decays after more than so many evaluations without improvement (10)")
+      ->check(count());
+  command.add_option("--plateau-metric", train.watch.plateauMetric,
+                     "plateau: what is to improve: loss (default), or a metric of the program");
   beginGroup(command, "Training");
   command.add_flag_function(
       "--no-shuffle", [&train](int64_t) { train.shuffle = false; }, "keep the samples in file order");
@@ -144,13 +236,30 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   command.add_option("--tensorboard", train.tensorBoard,
                      "write the logged values to a new event file in this folder, for TensorBoard");
   command.add_option("--log-every", train.logEvery, "steps between log lines (50)")->check(positiveCount());
-  command.add_option("--eval-every", train.evalEvery, "epochs between evaluations (1)")->check(positiveCount());
+  addSpan(command, "--val-every,--eval-every", train.valEvery,
+          "epochs (2 or 2e) or steps (500s) between evaluations (1e)", 1,
+          /*epochs=*/true);
+  command
+      .add_option_function<std::string>(
+          "--early-stop", [&train](const std::string &text) { setEarlyStop(train.watch, text); },
+          "PATIENCE[:METRIC]: end the training after so many evaluations without improvement of the loss, or of "
+          "a metric of the program")
+      ->check(patience())
+      ->type_name("PATIENCE");
   beginGroup(command, "Checkpoints");
   command.add_option("--checkpoint-dir", train.checkpointFolder,
                      "folder for checkpoints; must hold no checkpoint unless --resume is given");
   command.add_option("--checkpoint-every", train.checkpointEvery, "steps between checkpoints (0: each epoch)")
       ->check(count());
   command.add_option("--keep", train.keep, "checkpoints to keep (3; 0: all)")->check(count());
+  command
+      .add_option_function<std::string>(
+          "--save-best",
+          [&train](const std::string &metric) { train.watch.saveBest = metric.empty() ? "loss" : metric; },
+          "keep the checkpoint of the best evaluation as best.safetensors: that of the least loss, or of the "
+          "best METRIC of the program")
+      ->expected(0, 1)
+      ->type_name("[METRIC]");
   command.add_flag("--resume", train.resume, "continue from the newest checkpoint in --checkpoint-dir");
   beginGroup(command, "Steps that are not finite");
   command
@@ -174,7 +283,10 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
       ->delimiter(',');
   addSessionOptions(command, options);
   setExample(command, "train --data train.npz --val test.npz --epochs 5 --checkpoint-dir checkpoints");
-  command.callback([&options] { options.command = Options::Train; });
+  command.callback([&options, &command] {
+    checkScheduleOptions(command);
+    options.command = Options::Train;
+  });
 }
 
 static void addOthers(CLI::App &app, const Program *program, Options &options) {

@@ -40,6 +40,8 @@ static std::string tableHash(const std::vector<const Variable *> &variables) {
 static constexpr char kPreprocessing[] = "preprocessing";
 /// The keys of the names of the classes, one in each line, and of the random changes of the samples.
 static constexpr char kClasses[] = "classes", kAugmentation[] = "augmentation";
+/// The key of Cursor::watches.
+static constexpr char kWatches[] = "watches";
 
 /// Returns for each optimizer the number of micro-batches of an update: "1,4".
 static std::string accumulateText(const Manifest &manifest) {
@@ -82,6 +84,8 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
     put(kClasses, classes);
   if (!cursor.augmentation.empty())
     put(kAugmentation, cursor.augmentation);
+  if (!cursor.watches.empty())
+    put(kWatches, cursor.watches);
   writeSafetensors(path, tensors, std::move(metadata));
 }
 
@@ -150,6 +154,7 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
   cursor.preprocessing = Preprocessing::parse(reader.metadata(kPreprocessing), path);
   cursor.classes = classesIn(reader);
   cursor.augmentation = reader.metadata(kAugmentation);
+  cursor.watches = reader.metadata(kWatches);
   for (const Variable *v : variables)
     session.setVariable(v->name, reader.tensors().at(v->name).view());
   return cursor;
@@ -359,6 +364,16 @@ void CheckpointFolder::save(const Session &session, const Cursor &cursor) {
       if (all[i] != cursor.iteration)
         std::filesystem::remove(pathOf(all[i]), error);
 }
+
+static std::string bestIn(const std::string &folder) { return folder + "/best.safetensors"; }
+
+void CheckpointFolder::saveBest(const Session &session, const Cursor &cursor) const {
+  saveCheckpoint(session, cursor, bestIn(folder_));
+}
+
+bool CheckpointFolder::hasBest() const { return access(bestIn(folder_).c_str(), F_OK) == 0; }
+
+std::string CheckpointFolder::watchesOfBest() const { return SafetensorsReader(bestIn(folder_)).metadata(kWatches); }
 
 std::optional<Cursor> CheckpointFolder::resume(Session &session, const NoteSink &note) {
   std::vector<int64_t> all = iterationsIn(folder_);

@@ -24,6 +24,7 @@ struct Cursor {
   std::optional<Preprocessing> preprocessing = {};
   std::vector<std::string> classes = {}; // Dataset::classes
   std::string augmentation = {};         // Dataset::augmentation
+  std::string watches = {};              // the best values so far (Watches::state)
 };
 
 /// Writes all variables of the plan except copies (rounded from their masters when loaded) and hyperparameters
@@ -51,8 +52,8 @@ void loadParameters(Session &session, const std::string &path, const PartialInit
 
 /// Returns what a safetensors file says about the inputs of its training; nothing if it does not say. Throws Error.
 std::optional<Preprocessing> preprocessingOf(const std::string &path);
-/// Returns the names of the classes that the training of a safetensors file had, in the order of their numbers; empty if
-/// it does not say. Throws Error.
+/// Returns the names of the classes that the training of a safetensors file had, in the order of their numbers; empty
+/// if it does not say. Throws Error.
 std::vector<std::string> classesOf(const std::string &path);
 /// Do the same for the newest checkpoint of a folder that can be read; they return nothing if there is none. They throw
 /// nothing, because resuming reports what is wrong with the folder and its files.
@@ -63,14 +64,19 @@ std::vector<std::string> classesOfNewest(const std::string &folder);
 /// other safetensors.
 std::optional<Cursor> loadState(Session &session, const std::string &path);
 
-/// The checkpoints of one training: step-00000123.safetensors, named by iteration. Files of other names are
-/// left alone.
+/// The checkpoints of one training: step-00000123.safetensors, named by iteration, and best.safetensors. Files of other
+/// names are left alone.
 class CheckpointFolder {
 public:
   /// Creates the folder, locks it against other trainings (FolderLock), and removes the half-written files of killed
   /// processes of this host. `keep`: how many checkpoints to keep, 0 = all.
   CheckpointFolder(std::string folder, int64_t keep, const NoteSink &note = {});
   void save(const Session &session, const Cursor &cursor);
+  /// Writes best.safetensors, which `keep` does not count, and which `resume` does not load.
+  void saveBest(const Session &session, const Cursor &cursor) const;
+  bool hasBest() const;
+  /// Returns Cursor::watches of best.safetensors.
+  std::string watchesOfBest() const;
   /// Loads the newest valid checkpoint; damaged ones are skipped with a note. Returns nothing when the folder has no
   /// checkpoint. Throws Error when all of them are damaged, and when the newest sound one belongs to another model, or
   /// to a program with other batches.

@@ -1,0 +1,204 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The options of a compiled program's training and evaluation, as a user types them: the best checkpoint, an early end, schedules, evaluations within an epoch, windows of accumulated
+batches, the line of an epoch in a terminal of 80 columns, and classes by name."""
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "tools")]
+import harness  # noqa: E402
+from models import Graph  # noqa: E402
+from programs import checkpoint  # noqa: E402
+
+BATCH, SAMPLES, CLASSES = 4, 42, 3  # 10 batches; two samples are left over
+
+
+def check(true, *what):
+    if not true:
+        raise harness.Failure(" ".join(map(str, what)))
+
+
+class Program:
+    """A linear classifier in a temporary folder, with data.npz and val.npz."""
+
+    def __init__(self, *options):
+        self.options = options
+
+    def __enter__(self):
+        self.held = harness.folder()
+        self.path = self.held.__enter__()
+        g = Graph(seed=1)
+        g.node("MatMul", [g.input("x", ["N", 5]), g.parameter("w", (5, CLASSES), fan_in=5)], "y")
+        g.output("y", ["N", CLASSES]).save(f"{self.path}/model.onnx")
+        rng = np.random.default_rng(2)
+        truth = rng.normal(0, 1, (5, CLASSES))
+        for name in ("data", "val"):
+            x = rng.normal(0, 1, (SAMPLES, 5)).astype(np.float32)
+            np.savez(f"{self.path}/{name}.npz", x=x, t=(x @ truth + rng.normal(0, 1, (SAMPLES, CLASSES))).argmax(1))
+        harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--precision=fp32", f"--batch={BATCH}", "--loss=softmax_cross_entropy:y:t",
+                      "--metric=accuracy,top2,confusion", *self.options], cwd=self.path)
+        return self
+
+    def __exit__(self, *error):
+        self.held.__exit__(*error)
+
+    def run(self, *arguments):
+        return harness.must(["./program", *arguments], cwd=self.path)
+
+    def train(self, *arguments):
+        rate = [] if "--lr" in arguments else ["--lr", "0.5"]
+        return self.run("train", "--data", "data.npz", "--val", "val.npz", *rate, "--log", "log.jsonl", "--log-every", "1", *arguments)
+
+    def log(self, key):
+        """Returns {step: value} of the log's lines that have the value."""
+        lines = [json.loads(line) for line in open(f"{self.path}/log.jsonl")]
+        return {line["step"]: line[key] for line in lines if key in line}
+
+    def files(self, folder):
+        return sorted(name for name in os.listdir(f"{self.path}/{folder}") if name.endswith(".safetensors"))
+
+
+def best():
+    """The best checkpoint is that of the best evaluation, and outlives --keep; a resumed training knows its value."""
+    with Program() as p:
+        for option, key, better in ((["--save-best"], "val_loss", min), (["--save-best=accuracy"], "accuracy", max), (["--save-best", "top2"], "top2", max)):
+            name = "ck-" + key
+            text = p.train("--epochs", "6", "--lr", "9", "--checkpoint-dir", name, "--keep", "1", *option)
+            values = p.log(key)
+            step = min(s for s, v in values.items() if v == better(values.values()))
+            check(p.files(name) == ["best.safetensors", "step-00000060.safetensors"], p.files(name))
+            check(checkpoint(f"{p.path}/{name}/best.safetensors")[""]["step"] == str(step), key, values)
+            marked = [int(m[1]) for m in re.finditer(r"step (\d+)  val_loss .*  best$", text, re.M)]
+            check(marked and marked[-1] == step, marked, step)
+            found = json.loads(p.run("eval", "--data", "val.npz", "--checkpoint", f"{name}/best.safetensors", "--json"))
+            check(np.isclose(found[{"val_loss": "loss"}.get(key, key)], values[step], rtol=1e-8), found, values[step])
+            # A rate of 0 leaves all as it is, so that nothing is better than before.
+            text = p.train("--epochs", "8", "--lr", "0", "--checkpoint-dir", name, "--resume", *option)
+            check("  best" not in text and checkpoint(f"{p.path}/{name}/best.safetensors")[""]["step"] == str(step), text)
+
+
+def early():
+    with Program() as p:
+        text = p.train("--epochs", "50", "--lr", "0", "--early-stop", "3:accuracy", "--val-every", "5s")
+        check("note: the training ends after step 20: no evaluation of the last 3 is better than accuracy " in text and "done: 20 steps" in text, text)
+        check(list(p.log("val_loss")) == [5, 10, 15, 20], p.log("val_loss"))
+
+
+def schedules():
+    """Each schedule is one of the options; its rates are in the log (test/runtime/ScheduleTest.cpp compares them with torch)."""
+    with Program() as p:
+        def rates(*arguments, lr="1"):
+            p.train("--epochs", "4", "--lr", lr, *arguments)
+            return list(p.log("lr").values())
+        near = lambda a, b: np.allclose(a, b, rtol=1e-12)  # noqa: E731
+        check(near(rates("--schedule", "multi-step", "--milestones", "1e,25"), [1] * 10 + [.1] * 15 + [.01] * 15), "multi-step")
+        check(near(rates("--schedule", "step", "--step-size", "2e", "--step-gamma", "0.5", "--warmup", "5"), [.2, .4, .6, .8, 1] + [1] * 20 + [.5] * 15), "step")
+        check(near(rates("--schedule", "exponential", "--step-gamma", "0.5"), .5 ** (np.arange(40) / 10)), "exponential")
+        check(near(rates("--schedule", "polynomial", "--power", "2"), (1 - np.arange(40) / 40) ** 2), "polynomial")
+        cycles = np.concatenate([np.arange(10) / 10, np.arange(20) / 20, np.arange(10) / 40])
+        check(near(rates("--schedule", "cosine-restarts", "--restart-steps", "1e", "--restart-factor", "2"), (1 + np.cos(np.pi * cycles)) / 2), "cosine-restarts")
+        cycle = rates("--schedule", "one-cycle", "--pct-start", "0.25", "--div-factor", "10", "--final-div-factor", "100")
+        check(np.argmax(cycle) == 9 and near([cycle[0], cycle[9], cycle[-1]], [.1, 1, .001]), cycle)
+        # Nothing improves but the first evaluation, whatever is small enough to be no improvement.
+        found = rates("--schedule", "plateau", "--plateau-patience", "1", "--plateau-factor", "0.5", "--plateau-metric", "top2", "--val-every", "5s", lr="1e-9")
+        check(near(found, np.repeat([1, 1, 1, .5, .5, .25, .25, .125], 5) * 1e-9), found)
+
+
+def within_an_epoch():
+    """Evaluations come after steps or epochs, under both names of the option."""
+    with Program() as p:
+        for arguments, steps in ((["--val-every", "4s"], [4, 8, 12, 16, 20]), (["--val-every", "7steps"], [7, 14, 20]), (["--eval-every", "2"], [20]), (["--val-every=1e"], [10, 20])):
+            p.train("--epochs", "2", *arguments)
+            check(list(p.log("val_loss")) == steps, arguments, p.log("val_loss"))
+        # An evaluation changes nothing in the training.
+        p.train("--epochs", "2", "--val-every", "1s")
+        losses = p.log("loss")
+        p.run("train", "--data", "data.npz", "--lr", "0.5", "--log", "log.jsonl", "--log-every", "1", "--epochs", "2")
+        check(p.log("loss") == losses, losses, p.log("loss"))
+
+
+def windows():
+    """Windows of accumulated batches go on across epochs. The last one may be cut off: its sums stay in the checkpoint, and a longer training goes on to the same parameters."""
+    with Program("--accumulate=4") as p:
+        text = p.train("--epochs", "2", "--checkpoint-dir", "whole")  # 20 steps, 5 windows, one of them across the end of the first epoch
+        check("are not applied" not in text, text)
+        text = p.train("--epochs", "1", "--checkpoint-dir", "cut")
+        check("note: the gradients of the last 2 batches are not applied: they do not fill a window of --accumulate; the checkpoint has their sums" in text, text)
+        p.train("--epochs", "2", "--checkpoint-dir", "cut", "--resume")
+        last = "step-00000020.safetensors"
+        check(open(f"{p.path}/cut/{last}", "rb").read() == open(f"{p.path}/whole/{last}", "rb").read(), "other parameters")
+
+
+def terminal():
+    """In 80 columns the two lines of an epoch hold loss, rate and time, and the values of the evaluation, without a wrap."""
+    with Program() as p:
+        primary, secondary = pty.openpty()
+        fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        command = ["./program", "train", "--data", "data.npz", "--val", "val.npz", "--lr", "0.037621", "--epochs", "12", "--save-best", "--checkpoint-dir", "ck"]
+        process = subprocess.Popen(command, cwd=p.path, stdin=subprocess.DEVNULL, stdout=secondary, stderr=secondary, env={**os.environ, "TERM": "xterm"})
+        os.close(secondary)
+        data = b""
+        try:
+            while chunk := os.read(primary, 4096):
+                data += chunk
+        except OSError:  # all of the program's ends are closed
+            pass
+        check(process.wait() == 0, data)
+        os.close(primary)
+        # What is behind the last return of the cursor stays on the screen.
+        lines = [re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", line.split("\r")[-1]) for line in data.decode().replace("\r\n", "\n").split("\n")]
+        epochs = [line for line in lines if re.match(r"epoch \d+/12  loss \S+ \(mean\)  lr 0\.037621  \d+:\d\d  left \d+:\d\d", line)]
+        values = [line for line in lines if re.match(r"epoch \d+  step \d+  val_loss \S+  accuracy \S+ \(\d+/42\)  top2 ", line)]
+        check(len(epochs) == 12 and len(values) == 12, lines)
+        check(max(map(len, epochs)) <= 80, epochs)
+        check(max(len(line.split("  top2")[0] + "  best") for line in values) <= 80, values)
+
+
+def per_class():
+    """The classes of an evaluation are those that numpy counts, in text and JSON, with names and without."""
+    with Program() as p:
+        p.train("--epochs", "1", "--checkpoint-dir", "ck")
+        with open(f"{p.path}/names.txt", "w") as file:
+            file.write("cat\r\ngrey dog\nbird\n")
+        state = ["--checkpoint", "ck/step-00000010.safetensors"]
+        data = np.load(f"{p.path}/val.npz")
+        scores = data["x"] @ checkpoint(f"{p.path}/ck/step-00000010.safetensors")["w"]
+        order = np.argsort(-scores, axis=1)
+        found = json.loads(p.run("eval", "--data", "val.npz", *state, "--per-class", "--class-names", "names.txt", "--json"))["classes"]
+        table = [re.split(r"  +", line.strip()) for line in p.run("eval", "--data", "val.npz", *state, "--per-class", "--class-names", "names.txt").splitlines()[-4:]]
+        check(table[0] == ["class", "name", "labels", "accuracy", "top2"], table)
+        for c, name in enumerate(("cat", "grey dog", "bird")):
+            own = data["t"] == c
+            expected = [(order[own, 0] == c).mean(), (order[own, :2] == c).any(1).mean()]
+            check(found[c]["name"] == name and found[c]["labels"] == own.sum(), found)
+            check(np.allclose([found[c]["accuracy"], found[c]["top2"]], expected, rtol=1e-5), found, expected)
+            check(table[c + 1][:3] == [str(c), name, str(own.sum())] and np.allclose(list(map(float, table[c + 1][3:])), expected, rtol=1e-5), table, expected)
+        check("name" not in p.run("eval", "--data", "val.npz", "--per-class"), "names of nothing")
+        # A class without labels has no accuracy.
+        np.savez(f"{p.path}/one.npz", x=data["x"][:4], t=np.zeros(4, np.int64))
+        check(json.loads(p.run("eval", "--data", "one.npz", "--per-class", "--json"))["classes"][2] == {"class": 2, "labels": 0, "accuracy": None, "top2": None}, "no labels")
+
+
+CASES = {
+    "the best checkpoint": best,
+    "an early end": early,
+    "schedules": schedules,
+    "evaluations within an epoch": within_an_epoch,
+    "windows": windows,
+    "a terminal": terminal,
+    "classes": per_class,
+}
+
+if __name__ == "__main__":
+    OPTIONS = harness.arguments(__doc__)
+    harness.main([(f"training-loop/{name}", case) for name, case in CASES.items()], OPTIONS.only)
