@@ -3,8 +3,8 @@
  * from folders of classes, lists of files and tar archives.
  *
  * The runtime looks for the plugin where it looks for a library provider (mpc/library.h). Plugin and runtime share the
- * work: the plugin finds the samples, knows their classes, decodes, resizes, crops and augments; the runtime chooses the
- * samples of a batch, calls the plugin from several threads, and converts the bytes to what the network takes. All
+ * work: the plugin finds the samples, knows their classes, decodes, resizes, crops and augments; the runtime chooses
+ * the samples of a batch, calls the plugin from several threads, and converts the bytes to what the network takes. All
  * random choices are functions of the seed, the epoch and the sample, so that batches do not depend on the number of
  * threads.
  *
@@ -87,8 +87,8 @@ typedef struct mpc_data_plugin {
   /* Writes where the sample comes from, as in mpc_data_error. */
   void (*describe)(const mpc_data_source *, int64_t sample, char *where, size_t bytes);
 
-  /* Checks steps, and writes them in their normal form, with all numbers. `option`: "--transform" or "--augment". Returns
-   * 0, or -1 and fills `error`. */
+  /* Checks steps, and writes them in their normal form, with all numbers. `option`: "--transform" or "--augment".
+   * Returns 0, or -1 and fills `error`. */
   int (*check_steps)(const char *steps, const char *option, char *normal, size_t bytes, mpc_data_error *error);
   /* A maker makes of pictures what an input takes, for one thread. They are those of `source`, or of `array` where that
    * is not null. A maker must be closed before its source. Returns null and fills `error` on failure. */
@@ -98,7 +98,8 @@ typedef struct mpc_data_plugin {
   /* Writes a sample. Returns 0, or -1 and fills `error`. */
   int (*make)(mpc_picture_maker *, int64_t sample, const mpc_draw *draw, uint8_t *planes, mpc_data_error *error);
 
-  /* These read pictures as they are, for tools and tests. A reader has the buffers of one thread. It must be closed before its source. Null where memory is short. */
+  /* These read pictures as they are, for tools and tests. A reader has the buffers of one thread. It must be closed
+   * before its source. Null where memory is short. */
   mpc_data_reader *(*open_reader)(const mpc_data_source *);
   void (*close_reader)(mpc_data_reader *);
   /* Opens a sample's picture and reads its size. Returns 0, or -1 and fills `error`. */
