@@ -69,9 +69,10 @@ std::vector<int32_t> ClassNames::numbered(const std::string &where, std::vector<
   int64_t most = -1;
   for (const std::string &name : names_) {
     int64_t value = 0;
-    for (char digit : name)
+    bool negative = name.starts_with('-');
+    for (char digit : std::string_view(name).substr(negative ? 1 : 0))
       value = std::min(value * 10 + (digit - '0'), kMostClasses);
-    if (name.starts_with('-') || value >= kMostClasses)
+    if (negative || value >= kMostClasses)
       fail(where, concat("has the class ", name, "; numbers of classes are 0 to ", kMostClasses - 1),
            "number the classes 0, 1, 2, ..., or write names");
     index.push_back(int32_t(value));

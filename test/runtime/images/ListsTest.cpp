@@ -82,6 +82,7 @@ std::vector<Row> rows() {
       {"LongLabel", "a.jpg," + std::string(300, 'x') + "\x01\n", "", "",
        "has the class '" + std::string(237, 'x') + "..."},
       {"NegativeNumber", "a.jpg,-1\nb.jpg,0\n", "", "", "has the class -1"},
+      {"LongNegativeNumber", "a.jpg,-066644444444444444444444444444444444445\n", "", "", "has the class -0666"},
       {"HugeNumber", "a.jpg,1000000\n", "", "", "has the class 1000000"},
       {"LargestNumber", "a.jpg,2147483648\n", "", "", "has the class 2147483648"},
   };
