@@ -11,15 +11,21 @@ namespace mpc::images {
 using rt::concat;
 using rt::fail;
 
+/// The longest side of a resized picture. Only a window of it is ever made.
+static constexpr int64_t kMostExtent = 1 << 26;
+
 /// Resizes everything, as torchvision's Resize does.
-static void resize(Geometry &g, const PictureStep &step, PictureSize target) {
+static void resize(Geometry &g, const PictureStep &step, PictureSize target, rt::FunctionRef<std::string()> where) {
   PictureSize to = target;
   if (step.numbers.size() == 2) {
     to = {int(step.numbers[1]), int(step.numbers[0])};
   } else if (step.numbers.size() == 1) {
     const int64_t side = int64_t(step.numbers[0]), width = g.resized.width, height = g.resized.height;
-    to = width <= height ? PictureSize{int(side), int(side * height / width)}
-                         : PictureSize{int(side * width / height), int(side)};
+    const int64_t longer = side * std::max(width, height) / std::min(width, height);
+    if (longer > kMostExtent)
+      fail(where(), concat("the picture would have a side of ", longer, " pixels after resize:", side),
+           "remove it, or write resize alone, which changes its shape");
+    to = width <= height ? PictureSize{int(side), int(longer)} : PictureSize{int(longer), int(side)};
   }
   g.resized = to;
   g.window = {0, 0, to};
@@ -62,7 +68,7 @@ Geometry geometryOf(const PictureSteps &transform, const PictureSteps &augment, 
   g.window.size = size;
   for (const PictureStep &step : transform.steps) {
     if (step.kind == PictureStep::Resize)
-      resize(g, step, target);
+      resize(g, step, target, where);
     else
       g.window = {int(std::nearbyint((g.resized.width - target.width) / 2.0)),
                   int(std::nearbyint((g.resized.height - target.height) / 2.0)), target};
