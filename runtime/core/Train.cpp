@@ -11,6 +11,7 @@
 #include "runtime/support/Error.h"
 #include "runtime/support/Terminal.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -45,7 +46,7 @@ private:
   void load(const Batches &batches, const Batches::Batch &batch, const Entry &entry, int64_t iteration);
   void takeReports(bool all, bool last);
   void noteBounds(const IterationReport &done);
-  void noteBadSamples(const BadSamples &bad);
+  void noteBadSamples(const BadSamples &bad, size_t &noted);
   void watchSteps(const IterationReport &done);
   std::string replay(size_t optimizer, int64_t iteration);
   std::string lastGood() const;
@@ -77,7 +78,7 @@ private:
   std::set<std::pair<size_t, bool>> boundsNoted_; // (optimizer, whether it is the lower bound)
   double markSeconds_ = 0;                        // time since which samples per second are counted
   int64_t markIteration_ = 0;
-  size_t badNoted_ = 0; // samples that could not be read
+  size_t badNoted_ = 0, badOfValidationNoted_ = 0; // samples that could not be read
   Epoch epoch_;
   std::set<std::string> infinite_; // parameters that are not finite from the start, such as masks
   TrainResult result_;
@@ -95,6 +96,9 @@ void Trainer::openValidation() {
   DataOptions files = files_;
   files.files = options_.validation;
   files.augment.clear();
+  const std::vector<std::string> names = namedFiles(files.files);
+  if (std::none_of(names.begin(), names.end(), PictureFiles::mayBe))
+    files.transform.clear(); // arrays have the input's size
   if (!data_.classes().empty())
     files.classes = data_.classes();
   const Entry &entry = session_.entryOfKind("eval");
@@ -118,7 +122,7 @@ void Trainer::checkPreprocessing(const Cursor &found) const {
     fail(options_.checkpointFolder,
          concat("the checkpoint comes from training with the preprocessing ", found.preprocessing->effective().text(),
                 ", not ", data_.preprocessing().text()),
-         "leave --scale and --normalize out to go on as before, or start anew with --init and another "
+         "leave --transform, --scale and --normalize out to go on as before, or start anew with --init and another "
          "--checkpoint-dir");
 }
 
@@ -130,6 +134,15 @@ void Trainer::notePreprocessingOf(const std::string &init) {
                            "; this training has ", data_.preprocessing().text(), " (--scale, --normalize)"));
 }
 
+/// Returns "classes: 0 cat, 1 dog", with at most ten of them.
+static std::string classesLine(const std::vector<std::string> &classes) {
+  constexpr size_t kShown = 10;
+  std::string text = "classes: ";
+  for (size_t i = 0; i < std::min(classes.size(), kShown); ++i)
+    text += concat(i == 0 ? "" : ", ", i, " ", classes[i]);
+  return classes.size() > kShown ? concat(text, ", … ", classes.size() - 1, " ", classes.back()) : text;
+}
+
 static std::string orNone(const std::string &text) { return text.empty() ? "none" : text; }
 
 void Trainer::resume() {
@@ -139,6 +152,7 @@ void Trainer::resume() {
   cursor_.samples = data_.samples();
   cursor_.seed = options_.seed;
   const Variable *state = session_.manifest().carriedState();
+  checkBadSamples(session_.manifest(), files_);
   cursor_.shuffle = options_.shuffle && !state;
   if (state && options_.shuffle)
     progress_->line(concat("note: the samples stay in the order of the data: '", state->userName(),
@@ -170,6 +184,8 @@ void Trainer::resume() {
         note(concat("continuing with the checkpoint's seed ", found->seed, found->shuffle ? "" : ", not shuffled"));
       cursor_ = *found;
       watches_.restore(cursor_.watches, note);
+      if (hasBest) // it may be newer than the checkpoint, and only a better one may take its place
+        watches_.restoreBest(folder_->watchesOfBest());
       savedAt_ = cursor_.iteration;
       note(concat("resumed after step ", cursor_.iteration, ", epoch ", cursor_.epoch + 1, ", batch ", cursor_.batch,
                   options_.init.empty() ? "" : "; the parameters are the checkpoint's, not those of --init"));
@@ -186,6 +202,9 @@ void Trainer::resume() {
   PartialInit partial{options_.initMissing, note};
   loadParameters(session_, options_.init, &partial);
   notePreprocessingOf(options_.init);
+  if (std::vector<std::string> trained = classesOf(options_.init);
+      !trained.empty() && !data_.classes().empty() && trained != data_.classes())
+    note(concat(options_.init, " was trained with other ", classesLine(trained)));
 }
 
 void Trainer::checkInjection() const {
@@ -326,20 +345,11 @@ void Trainer::report(const IterationReport &done, bool last) {
     progress_->update(step, concat("epoch ", epoch, "  ", status(reports, rate)));
 }
 
-/// Returns "classes: 0 cat, 1 dog", with at most ten of them.
-static std::string classesLine(const std::vector<std::string> &classes) {
-  constexpr size_t kShown = 10;
-  std::string text = "classes: ";
-  for (size_t i = 0; i < std::min(classes.size(), kShown); ++i)
-    text += concat(i == 0 ? "" : ", ", i, " ", classes[i]);
-  return classes.size() > kShown ? concat(text, ", … ", classes.size() - 1, " ", classes.back()) : text;
-}
-
 /// Notes samples that could not be read since the last note.
-void Trainer::noteBadSamples(const BadSamples &bad) {
-  if (bad.count() == badNoted_)
+void Trainer::noteBadSamples(const BadSamples &bad, size_t &noted) {
+  if (bad.count() == noted)
     return;
-  badNoted_ = bad.count();
+  noted = bad.count();
   progress_->line("note: " + bad.text());
   log_->note(cursor_.iteration, bad.text());
 }
@@ -347,7 +357,7 @@ void Trainer::noteBadSamples(const BadSamples &bad) {
 /// Prints the line of an epoch, which stays on the screen. A pass of a single step (a program without inputs) has one
 /// only where the step is logged.
 void Trainer::endEpoch() {
-  noteBadSamples(data_.badSamples());
+  noteBadSamples(data_.badSamples(), badNoted_);
   if (perEpoch_ == 1 && !logged(cursor_.iteration) && cursor_.iteration < total_)
     return;
   std::string head =
@@ -392,6 +402,7 @@ void Trainer::validate() {
   int64_t epoch = (cursor_.iteration - 1) / perEpoch_ + 1;
   double before = progress_->seconds();
   Evaluation evaluation = evaluate(session_, *validation_);
+  noteBadSamples(validation_->badSamples(), badOfValidationNoted_);
   log_->evaluation(cursor_.iteration, epoch, evaluation);
   std::string text = concat("epoch ", epoch, "  step ", cursor_.iteration);
   if (evaluation.loss)
@@ -460,6 +471,8 @@ TrainResult Trainer::run() {
     progress_->line("note: " + text);
   if (!data_.classes().empty())
     progress_->line(classesLine(data_.classes()));
+  if (!data_.augmentation().empty())
+    progress_->line("augmentation: " + data_.augmentation());
   resume();
   cursor_.watches = watches_.state();
   followPlateau();

@@ -92,7 +92,7 @@ Watches::Watches(const WatchOptions &options, const Session &session, bool evalu
   const std::string *metrics[Uses] = {&options.saveBest, options.patience > 0 ? &options.stopMetric : nullptr,
                                       options.plateau ? &options.plateauMetric : nullptr};
   for (int use = Save; use < Uses; ++use) {
-    if (!metrics[use] || metrics[use]->empty())
+    if (!metrics[use] || (use == Save && metrics[use]->empty()))
       continue;
     if (!evaluates)
       fail(kOptions[use], "there is nothing to evaluate", "give --val");
@@ -150,8 +150,11 @@ void Watches::restore(const std::string &state, const NoteSink &note) {
 }
 
 void Watches::restoreBest(const std::string &state) {
-  if (values_[Save])
-    (void)restore(Save, state);
+  if (!values_[Save])
+    return;
+  const BestValue before = *values_[Save];
+  if (restore(Save, state) && !values_[Save]->betterThan(before))
+    values_[Save] = before;
 }
 
 } // namespace mpc::rt

@@ -34,6 +34,9 @@ public:
   /// Goes on from a state. Returns false, and changes nothing, if it is that of another metric.
   bool restore(const std::string &state);
 
+  /// Returns whether this best value is better than another one of the same metric.
+  bool betterThan(const BestValue &other) const { return other.better(best_); }
+
 private:
   bool better(double value) const;
   std::string metric_;

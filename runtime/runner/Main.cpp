@@ -74,6 +74,7 @@ static Dataset openData(const Session &session, const Options &options, const st
     files.stored = preprocessingOf(options.checkpoint);
     files.classes = classesOf(options.checkpoint);
   }
+  checkBadSamples(session.manifest(), files);
   Dataset data(files, inputsOf(entries), session.manifest().batch);
   if (!data.preprocessingNote().empty())
     options.session.note(data.preprocessingNote());

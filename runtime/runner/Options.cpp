@@ -70,10 +70,11 @@ static void addDataOptions(CLI::App &app, const Program *program, std::string_vi
                  concat("INPUT=MEAN,STD: (value - MEAN) / STD after --scale; per channel as M1:M2:M3,S1:S2:S3; none or "
                         "INPUT=none: do not",
                         standard));
-  app.add_option_function<std::string>(
-         "--bad-samples", [&options](const std::string &name) { options.train.data.skipBadSamples = name == "skip"; },
-         "pictures that cannot be read: stop (default), or skip: leave them out and count them")
-      ->check(oneOf("stop,skip"));
+  if (kind != "predict" && app.get_name() != "trace") // their results belong to the samples' places
+    app.add_option_function<std::string>(
+           "--bad-samples", [&options](const std::string &name) { options.train.data.skipBadSamples = name == "skip"; },
+           "pictures that cannot be read: stop (default), or skip: leave them out and count them")
+        ->check(oneOf("stop,skip"));
   app.add_option("--readers", options.train.data.readers,
                  "threads that read, decode and convert the next batch during a step (0: one for each CPU, at most 8)")
       ->check(wholeNumber(0, 256, "a number of threads from 0 to 256"));
@@ -134,7 +135,7 @@ static CLI::Validator patience() {
   return CLI::Validator(
       [](std::string &text) {
         std::string number = text.substr(0, text.find(':'));
-        return positiveCount()(number);
+        return text.ends_with(":") ? std::string("has no metric behind ':'") : positiveCount()(number);
       },
       "");
 }
@@ -157,6 +158,8 @@ static void checkScheduleOptions(const CLI::App &command) {
                                              {"--div-factor", "one-cycle"},
                                              {"--final-div-factor", "one-cycle"},
                                              {"--power", "polynomial"},
+                                             {"--min-lr", "step,multi-step,exponential,polynomial,linear,cosine,"
+                                                          "cosine-restarts,one-cycle,plateau"},
                                              {"--plateau-factor", "plateau"},
                                              {"--plateau-patience", "plateau"},
                                              {"--plateau-metric", "plateau"}};
@@ -275,9 +278,7 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   command
       .add_option_function<std::vector<int64_t>>(
           "--inject-inf",
-          [&train](const std::vector<int64_t> &steps) {
-            train.injectInf = {steps.begin(), steps.end()};
-          },
+          [&train](const std::vector<int64_t> &steps) { train.injectInf = {steps.begin(), steps.end()}; },
           "for tests: at these steps (from 1) put an infinity into every float input, so that the "
           "gradients are not finite")
       ->delimiter(',');
@@ -383,8 +384,7 @@ std::optional<int> parseOptions(int argc, char **argv, const Program *program, O
   CLI::App app(concat("A training program made by mpc (", model, ")."));
   app.formatter_fn(helpText);
   app.require_subcommand(1);
-  app.set_version_flag(
-      "--version", [=] { return versionOf(program); }, "print the model, its precision and targets");
+  app.set_version_flag("--version", [=] { return versionOf(program); }, "print the model, its precision and targets");
   addCommands(app, program, options);
   try {
     app.parse(argc, argv);

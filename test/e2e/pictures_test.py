@@ -115,7 +115,7 @@ def same_as_arrays():
         a, b, c = (np.load(f"{folder}/{name}.npz")["logits"] for name in "abc")
         check((a == b).all() and (a == c).all(), "other logits")
         one, _ = t.eval("train.npz", step)
-        for data in ("train", "x=train.tar,label=train.csv", "x=train,label=train.npz"):
+        for data in ("train", "x=train.tar,label=train.csv", "x=train,label=train.npz", "train,label=train.npz"):
             check(t.eval(data, step)[0] == one, data)
 
 
@@ -130,7 +130,11 @@ def reproducible():
         t.train("train.tar", "four", AUGMENT, "--readers=4", "--seed=3", "--checkpoint-every=3")
         check(t.bytes_of("four") == t.bytes_of("one"), "four readers make other batches than one")
         # An array of bytes is augmented as the same pictures in files are.
-        t.train("train.npz", "array", AUGMENT, "--seed=3")
+        said = t.train("train.npz", "array", AUGMENT, "--seed=3")
+        check("augmentation: x: random-crop:1,flip:0.5," in said, said)
+        np.savez(f"{t.folder}/rows.npz", x=t.pictures.reshape(len(t.labels), -1), label=t.labels)  # the same layout in another shape
+        t.train("rows.npz", "rows", AUGMENT, "--seed=3")
+        check(t.tensors("rows") == t.tensors("one"), "rows are augmented otherwise")
         check(t.tensors("array") == t.tensors("one"), "an array is augmented otherwise")
         # Kill it somewhere after a checkpoint within an epoch, and go on.
         killed = subprocess.Popen(["./program", "train", "--data", "train", "--checkpoint-dir", "killed", "--epochs", "2000", *NUMBERS, AUGMENT, "--seed=3",
@@ -200,6 +204,10 @@ def damaged():
         check("train/bee/025.png: " in said, said)
         said = t.train("train", "c", "--bad-samples=skip", AUGMENT)
         check("note: 1 sample could not be read and is left out of its batch, first train/bee/025.png: " in said, said)
+        said = t.train("train.npz", "v", "--bad-samples=skip", "--val", "train")
+        check("note: 1 sample could not be read" in said, said)
+        said = t.run("predict", "--data", "train", "--out", "p.npz", "--bad-samples=skip", fails=True)
+        check("unknown option '--bad-samples" in said, said)
         t.train("train", "d", "--bad-samples=skip", AUGMENT, "--readers=3")
         check(t.bytes_of("c") == t.bytes_of("d"), "skipping depends on the number of readers")
         step = "c/" + t.bytes_of("c")[0]
@@ -208,13 +216,20 @@ def damaged():
         os.remove(good)
         without, _ = t.eval("train", step)
         check(abs(without["loss"] - result["loss"]) < 1e-6 and without["accuracy_correct"] == result["accuracy_correct"], without, result)
-        shutil.rmtree(f"{folder}/train/ant")
-        os.makedirs(f"{folder}/train/ant")
-        for i in range(2 * BATCH):
-            with open(f"{folder}/train/ant/{i}.png", "wb") as file:
+        # Batches that have no good sample: an evaluation leaves them out, a training takes others.
+        for i in range(40, 40 + 2 * BATCH):
+            with open(f"{folder}/train/cow/{i:03}.png", "wb") as file:
                 file.write(b"text")
+        result, _ = t.eval("train", step, "--bad-samples=skip")
+        check(result["samples"] == 3 * EACH - 1 - 2 * BATCH, result)
+        said = t.train("train", "e", "--bad-samples=skip", "--no-shuffle")
+        check(f"note: {2 * BATCH} samples could not be read and are left out of their batches, first train/cow/0" in said, said)
+        for name in CLASSES:
+            for i in os.listdir(f"{folder}/train/{name}"):
+                with open(f"{folder}/train/{name}/{i}", "wb") as file:
+                    file.write(b"text")
         said = t.run("eval", "--data", "train", "--checkpoint", step, "--bad-samples=skip", fails=True)
-        check("no sample of a batch can be read" in said, said)
+        check("--bad-samples=skip: no sample can be read" in said, said)
 
 
 def mistakes():
@@ -239,7 +254,11 @@ def mistakes():
                 ("flat", [], "flat: its pictures have no classes, and input 'label' takes them"),
                 ("missing.tar", [], "missing.tar: "),
                 ("train/ant/000.png", [], "train/ant/000.png: is a PNG picture, not an array\nhint: name the folder that holds the pictures"),
-                ("train,label=train.npz", [], "--data: gives input 'label' twice")):
+                ("train", ["--augment=flip", "--augment=erase"], "--augment: is given twice for input 'x'"),
+                ("train", ["--augment=resize:9"], "--augment: 'resize' is not random"),
+                ("train", ["--normalize=x=0.5:0.5,0.2:0.2"], "--normalize: 2 channels for input 'x'"),
+                ("train", ["--early-stop=3:"], "has no metric behind ':'"),
+                ("train.tar.gz", [], "train.tar.gz: ")):
             said = t.train(data, "c", *options, fails=True)
             check(expected in said, data, options, said)
 

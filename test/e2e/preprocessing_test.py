@@ -109,7 +109,7 @@ def resumed():
         t.train("--steps", "12", "--resume", "--lr", "0.01", *OPTIONS_OF_TRAINING)
         check(programs.same(state, programs.checkpoint(f"{folder}/c/step-00000012.safetensors")) == [], "the options are the checkpoint's")
         said = t.train("--steps", "16", "--resume", "--scale=none", fails=True)
-        check(f"error: c: the checkpoint comes from training with the preprocessing {MADE}, not x: normalize 0.1307/0.3081\nhint: leave --scale and --normalize out" in said, said)
+        check(f"error: c: the checkpoint comes from training with the preprocessing {MADE}, not x: normalize 0.1307/0.3081\nhint: leave --transform, --scale and --normalize out" in said, said)
 
 
 def bytes_as_they_are():

@@ -139,7 +139,7 @@ TEST_F(PackedProgram, ATrainingsPreprocessingComesWithItsCheckpoint) {
   EXPECT_EQ(run("train --data d.npz --steps 10 --resume --checkpoint-dir c" + options).status, 0);
   expectError("train --data d.npz --steps 11 --resume --checkpoint-dir c --scale x=0.25",
               "the checkpoint comes from training with the preprocessing " + made +
-                  ", not x: scale 0.25, normalize 0.5/0.25\nhint: leave --scale and --normalize out");
+                  ", not x: scale 0.25, normalize 0.5/0.25\nhint: leave --transform, --scale and --normalize out");
   expectError("train --data d.npz --steps 11 --resume --checkpoint-dir c --scale none", "not x: normalize 0.5/0.25");
   // A new training is told of it.
   Outcome begun = run("train --data d.npz --steps 1 --init " + checkpoint);

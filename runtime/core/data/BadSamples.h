@@ -28,13 +28,14 @@ public:
     std::lock_guard lock(mutex_);
     return samples_.size();
   }
-  /// Returns "3 samples could not be read and are left out, first FILE: WHAT"; "" where there is none.
+  /// Returns "3 samples could not be read and are left out of their batches, first FILE: WHAT"; "" where there is none.
   std::string text() const {
     std::lock_guard lock(mutex_);
     if (samples_.empty())
       return "";
-    return concat(samples_.size(), samples_.size() == 1 ? " sample" : " samples",
-                  " could not be read and is left out of its batch, first ", first_);
+    const bool one = samples_.size() == 1;
+    return concat(samples_.size(), one ? " sample" : " samples", " could not be read and ",
+                  one ? "is left out of its batch" : "are left out of their batches", ", first ", first_);
   }
 
 private:

@@ -62,28 +62,43 @@ bool Batches::prepare(Batch &batch, std::vector<std::byte> &scratch) {
   batch.epoch = options_.epoch;
   batch.index = options_.batch++;
   const auto begin = order_.begin() + first;
-  fill(batch, {begin, begin + std::min(size, int64_t(order_.size()) - first)}, scratch);
-  data_.checkUnchanged(ports_); // must come before anybody uses the batch
+  if (!fill(batch, {begin, begin + std::min(size, int64_t(order_.size()) - first)}, scratch))
+    return prepare(batch, scratch); // an evaluation leaves out a batch without samples
+  data_.checkUnchanged(ports_);     // must come before anybody uses the batch
   return true;
 }
 
+/// Returns the samples that are not known to be bad.
+static std::vector<uint32_t> readable(const Dataset &data, std::vector<uint32_t> samples) {
+  std::erase_if(samples, [&](uint32_t sample) { return data.badSamples().contains(sample); });
+  return samples;
+}
+
 /// Fills the batch with the samples that can be read. Which ones cannot is known only afterwards, and then it is filled
-/// again without them.
-void Batches::fill(Batch &batch, std::vector<uint32_t> samples, std::vector<std::byte> &scratch) {
+/// again without them. A batch of training that has none gets others of the epoch. Returns false if an evaluation is to
+/// leave the batch out.
+bool Batches::fill(Batch &batch, std::vector<uint32_t> samples, std::vector<std::byte> &scratch) {
   const Draw draw{options_.train, options_.seed, batch.epoch};
-  auto bad = [&](uint32_t sample) { return data_.badSamples().contains(sample); };
+  size_t bad;
   do {
-    std::erase_if(samples, bad);
-    if (samples.empty())
-      fail("--bad-samples=skip", concat("no sample of a batch can be read; ", data_.badSamples().text()),
-           "repair the data, or leave them out of it");
+    samples = readable(data_, samples);
+    if (samples.empty()) {
+      samples = readable(data_, order_);
+      if (samples.empty())
+        fail("--bad-samples=skip", concat("no sample can be read; ", data_.badSamples().text()), "repair the data");
+      if (!options_.train)
+        return false;
+      samples.resize(std::min(samples.size(), size_t(data_.batch())));
+    }
     batch.count = int64_t(samples.size());
     std::vector<uint32_t> padded = samples;
     while (int64_t(padded.size()) < data_.batch())
       padded.push_back(options_.train ? samples[padded.size() % samples.size()] : samples.back());
+    bad = data_.badSamples().count();
     for (size_t i = 0; i < ports_.size(); ++i)
       data_.fill(*ports_[i], padded, draw, batch.inputs[i].data(), scratch, readers_);
-  } while (std::any_of(samples.begin(), samples.end(), bad));
+  } while (data_.badSamples().count() > bad);
+  return true;
 }
 
 void Batches::produce() {

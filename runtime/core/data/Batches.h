@@ -45,7 +45,7 @@ public:
 private:
   void produce();
   bool prepare(Batch &batch, std::vector<std::byte> &scratch);
-  void fill(Batch &batch, std::vector<uint32_t> samples, std::vector<std::byte> &scratch);
+  bool fill(Batch &batch, std::vector<uint32_t> samples, std::vector<std::byte> &scratch);
 
   const Dataset &data_;
   BatchOptions options_;

@@ -137,6 +137,7 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
     };
   };
   std::string lastFile;
+  std::vector<ClassesOf> unnamed;
   for (const std::string &list : options.files)
     for (std::string_view item : split(list, ',')) {
       size_t equals = item.find('=');
@@ -148,7 +149,7 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
       lastFile = path;
       if (PictureFiles::mayBe(path)) {
         refuseFolderOfArrays(path);
-        bindPictures(path, name, inputs, options);
+        bindPictures(path, name, inputs, options, unnamed);
         continue;
       }
       if (!NpzReader::isZip(MappedFile::open(path)->bytes())) {
@@ -185,6 +186,9 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
         fail(path, concat("has no array '", member.empty() ? name : member, "' (it has: ", found, ")"),
              concat("use --data ", name, "=", path, ":ARRAY"));
     }
+  for (const ClassesOf &classes : unnamed) // are taken where nobody else gives them
+    if (sources_.count(classes.port->name) == 0)
+      addClasses(*collections_.at(classes.path), classes.path, *classes.port, options);
   for (const Port *port : inputs)
     if (!sources_.count(port->name))
       fail(lastFile,
@@ -201,11 +205,16 @@ void Dataset::applyMaps(const DataOptions &options) {
     names.push_back(name);
   if (options.stored)
     for (const auto &[name, steps] : options.stored->effective().inputs) {
-      if (sources_.count(name))
-        stored.inputs[name] = steps;
-      else
+      auto source = sources_.find(name);
+      if (source == sources_.end()) {
         elsewhere += concat("; not used here: ", name, ": ", steps.text());
+        continue;
+      }
+      stored.inputs[name] = steps;
+      if (!source->second.fromFiles)
+        stored.inputs[name].transform.clear(); // an array has the input's size
     }
+  stored = stored.effective();
   const StepOptions said{options.transform, options.scale, options.normalize};
   base = withOptions(stored, said, names, pictureInputs(/*fromFiles=*/true));
   for (auto &[name, source] : sources_) {

@@ -53,6 +53,10 @@ std::vector<std::string> namedFiles(const std::vector<std::string> &files);
 /// Returns the distinct inputs of some entries (entries may share inputs by name).
 std::vector<const Port *> inputsOf(const std::vector<const Entry *> &entries);
 
+/// Throws Error where bad samples are to be skipped and states are carried from batch to batch: each sample would go on
+/// from the state of another one.
+void checkBadSamples(const Manifest &manifest, const DataOptions &options);
+
 class Dataset {
 public:
   /// Loads and checks an array for every input. A batched input [N*k, rest…] takes an array with k rows per
@@ -117,9 +121,15 @@ private:
     int64_t samples() const;
   };
   void bind(const DataOptions &options, const std::vector<const Port *> &inputs);
-  /// Binds the pictures of `path` to the input of that name; "" stands for the inputs that pictures and classes fit.
+  /// The classes of the pictures behind a path, and the port that may take them.
+  struct ClassesOf {
+    std::string path;
+    const Port *port;
+  };
+  /// Binds the pictures of `path` to the input of that name. "" stands for the inputs that pictures and classes fit;
+  /// the classes are then added to `unnamed`.
   void bindPictures(const std::string &path, const std::string &name, const std::vector<const Port *> &inputs,
-                    const DataOptions &options);
+                    const DataOptions &options, std::vector<ClassesOf> &unnamed);
   void addPictures(const std::shared_ptr<PictureFiles> &files, const std::string &path, const Port &port,
                    const DataOptions &options);
   void addClasses(const PictureFiles &files, const std::string &path, const Port &port, const DataOptions &options);

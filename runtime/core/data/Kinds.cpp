@@ -26,14 +26,18 @@ void refuseFolderOfArrays(const std::string &path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
     return;
+  bool folders = false;
   std::string first; // in the order of the names, so that the message is always the same
   if (DIR *folder = opendir(path.c_str())) {
-    while (const dirent *entry = readdir(folder))
+    while (const dirent *entry = readdir(folder)) {
+      if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+        folders = true;
       if (std::string_view name = entry->d_name; isData(name) && (first.empty() || name < first))
         first = name;
+    }
     closedir(folder);
   }
-  if (first.empty())
+  if (first.empty() || folders) // perhaps of classes, with arrays beside them
     return;
   std::string_view slash = path.ends_with("/") ? "" : "/";
   fail(path, "is a folder of data files", concat("name a file in it, such as ", path, slash, first));

@@ -7,7 +7,7 @@
 
 namespace mpc::rt {
 
-/// Throws Error for a folder that holds files of arrays, and names one of them.
+/// Throws Error for a folder that holds files of arrays and no folders, and names one of the files.
 void refuseFolderOfArrays(const std::string &path);
 
 /// Throws Error for a file whose bytes are no array: it names the kind of file (a picture, an archive, text ...), and

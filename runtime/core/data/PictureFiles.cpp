@@ -11,7 +11,10 @@ bool PictureFiles::mayBe(const std::string &path) {
   struct stat info;
   if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
     return true;
-  return path.ends_with(".tar") || path.ends_with(".csv");
+  for (const char *end : {".tar", ".tar.gz", ".tgz", ".csv"}) // the plugin says what to do about packed archives
+    if (path.ends_with(end))
+      return true;
+  return false;
 }
 
 PictureFiles::PictureFiles(const std::string &path, const std::string &installation)

@@ -8,8 +8,8 @@ namespace mpc::rt {
 PictureInput::PictureInput(std::shared_ptr<const PictureFiles> files, Shape picture, const mpc_data_plugin *plugin)
     : plugin_(plugin), files_(std::move(files)), picture_(std::move(picture)) {}
 
-PictureInput::PictureInput(Array array, const std::string &name, const mpc_data_plugin *plugin)
-    : plugin_(plugin), array_(std::move(array)), picture_(array_.shape.begin() + 1, array_.shape.end()), name_(name) {}
+PictureInput::PictureInput(Array array, Shape picture, const std::string &name, const mpc_data_plugin *plugin)
+    : plugin_(plugin), array_(std::move(array)), picture_(std::move(picture)), name_(name) {}
 
 PictureInput::~PictureInput() {
   for (mpc_picture_maker *maker : idle_)

@@ -23,8 +23,9 @@ class PictureInput {
 public:
   /// The input takes pictures [channels, height, width] of the files.
   PictureInput(std::shared_ptr<const PictureFiles> files, Shape picture, const mpc_data_plugin *plugin);
-  /// `array`: bytes [samples, channels, height, width], called `name` in messages.
-  PictureInput(Array array, const std::string &name, const mpc_data_plugin *plugin);
+  /// It takes those of an array of bytes, whose samples have the layout of `picture` (see sameLayout), perhaps in
+  /// another shape. `name` is the array's in messages.
+  PictureInput(Array array, Shape picture, const std::string &name, const mpc_data_plugin *plugin);
   ~PictureInput();
   PictureInput(const PictureInput &) = delete;
   PictureInput &operator=(const PictureInput &) = delete;

@@ -21,6 +21,15 @@ static bool takesClasses(const Port &port, int64_t batch) {
   return port.batched && !isFloat(port.dtype) && elementsOf(port.shape) == batch && port.shape[0] == batch;
 }
 
+void checkBadSamples(const Manifest &manifest, const DataOptions &options) {
+  if (const Variable *state = manifest.carriedState(); state && options.skipBadSamples)
+    fail("--bad-samples=skip",
+         concat("'", state->userName(),
+                "' is carried from each sample to the one in its place of "
+                "the next batch"),
+         "repair the data; a sample that is left out would move all others");
+}
+
 int64_t Dataset::Source::samples() const { return fromFiles ? pictures->samples() : array.shape[0] / rowsPerSample; }
 
 void Dataset::addPictures(const std::shared_ptr<PictureFiles> &files, const std::string &path, const Port &port,
@@ -100,7 +109,7 @@ static std::string namesOf(const std::vector<const Port *> &ports) {
 }
 
 void Dataset::bindPictures(const std::string &path, const std::string &name, const std::vector<const Port *> &inputs,
-                           const DataOptions &options) {
+                           const DataOptions &options, std::vector<ClassesOf> &unnamed) {
   std::shared_ptr<PictureFiles> &files = collections_[path];
   if (!files)
     files = std::make_shared<PictureFiles>(path, options.installation);
@@ -129,8 +138,9 @@ void Dataset::bindPictures(const std::string &path, const std::string &name, con
   }
   if (!pictures.empty())
     addPictures(files, path, *pictures.front(), options);
-  // The classes of an unnamed folder are taken where they fit and nobody else gives them.
-  if (!classes.empty() && (!name.empty() || sources_.count(classes.front()->name) == 0))
+  if (!classes.empty() && name.empty())
+    unnamed.push_back({path, classes.front()});
+  else if (!classes.empty())
     addClasses(*files, path, *classes.front(), options);
 }
 
@@ -146,7 +156,7 @@ std::vector<std::string> Dataset::pictureInputs(bool fromFiles) const {
 static std::vector<uint8_t> bytesOfZero(const std::vector<Affine> &maps, size_t channels) {
   std::vector<uint8_t> bytes;
   for (size_t c = 0; c < channels; ++c) {
-    const Affine &map = maps[maps.size() == 1 ? 0 : c];
+    const Affine &map = maps[std::min(c, maps.size() - 1)];
     bytes.push_back(uint8_t(std::clamp(std::nearbyint(map.scale == 0 ? 0 : -map.shift / map.scale), 0.0, 255.0)));
   }
   return bytes;
@@ -156,13 +166,15 @@ void Dataset::applySteps(const DataOptions &options, const std::vector<const Por
   for (const Port *port : inputs) {
     Source &source = sources_.at(port->name);
     if (!options.augment.empty() && takesPictures(*port, batch_) && !source.pictures && source.array.dtype == MPC_U8)
-      source.pictures =
-          std::make_shared<PictureInput>(source.array, source.where, picturePlugin(kAugment, options.installation));
+      source.pictures = std::make_shared<PictureInput>(source.array, Shape(port->shape.begin() + 1, port->shape.end()),
+                                                       source.where, picturePlugin(kAugment, options.installation));
   }
   std::map<std::string, std::string> augment;
   const std::vector<std::string> names = pictureInputs(/*fromFiles=*/false);
   for (const std::string &text : options.augment)
     readSteps(kAugment, text, names, [&](const std::string &input, std::string_view value) {
+      if (augment.count(input) != 0)
+        fail(kAugment, concat("is given twice for input '", input, "'"), "join the steps by ','");
       augment[input] = value == "none" ? "" : sources_.at(input).pictures->checkSteps(std::string(value), kAugment);
     });
   std::set<std::string> seen;

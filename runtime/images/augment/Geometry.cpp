@@ -28,7 +28,22 @@ static void resize(Geometry &g, const PictureStep &step, PictureSize target, rt:
     to = width <= height ? PictureSize{int(side), int(longer)} : PictureSize{int(longer), int(side)};
   }
   g.resized = to;
-  g.window = {0, 0, to};
+  g.window = g.visible = {0, 0, to};
+}
+
+/// Returns where the middle part of a side begins, as torchvision's center_crop rounds it; below 0 if the side is
+/// shorter than the part.
+static int centered(int side, int part) {
+  return part > side ? -((part - side) / 2) : int(std::nearbyint((side - part) / 2.0));
+}
+
+/// Takes a window. What is outside the window before it is black from now on.
+static void crop(Geometry &g, int x, int y, PictureSize size) {
+  const int left = std::max(g.visible.x, g.window.x), top = std::max(g.visible.y, g.window.y);
+  const int right = std::min(g.visible.x + g.visible.size.width, g.window.x + g.window.size.width);
+  const int bottom = std::min(g.visible.y + g.visible.size.height, g.window.y + g.window.size.height);
+  g.visible = {left, top, {std::max(0, right - left), std::max(0, bottom - top)}};
+  g.window = {x, y, size};
 }
 
 /// Draws a part of the picture of random size and shape (Szegedy et al., "Going deeper with convolutions", 2015), as
@@ -36,9 +51,8 @@ static void resize(Geometry &g, const PictureStep &step, PictureSize target, rt:
 static void randomResizedCrop(Geometry &g, const PictureStep &step, PictureSize size, PictureSize target, Draws draws) {
   constexpr double kNarrowest = 3.0 / 4, kWidest = 4.0 / 3;
   const double area = double(size.width) * size.height;
-  g = {};
   g.resized = target;
-  g.window.size = target;
+  g.window = g.visible = {0, 0, target};
   for (int attempt = 0; attempt < 10; ++attempt) {
     const double share = area * draws.uniform(step.numbers[0], step.numbers[1]);
     const double aspect = std::exp(draws.uniform(std::log(kNarrowest), std::log(kWidest)));
@@ -65,13 +79,12 @@ Geometry geometryOf(const PictureSteps &transform, const PictureSteps &augment, 
   Geometry g;
   g.box = {0, 0, double(size.width), double(size.height)};
   g.resized = size;
-  g.window.size = size;
+  g.window = g.visible = {0, 0, size};
   for (const PictureStep &step : transform.steps) {
     if (step.kind == PictureStep::Resize)
       resize(g, step, target, where);
     else
-      g.window = {int(std::nearbyint((g.resized.width - target.width) / 2.0)),
-                  int(std::nearbyint((g.resized.height - target.height) / 2.0)), target};
+      crop(g, centered(g.resized.width, target.width), centered(g.resized.height, target.height), target);
   }
   for (size_t i = 0; draw.random && i < augment.steps.size(); ++i) {
     const PictureStep &step = augment.steps[i];
@@ -86,9 +99,8 @@ Geometry geometryOf(const PictureSteps &transform, const PictureSteps &augment, 
                 freeY = g.window.size.height + 2 * padding - target.height;
       if (freeX < 0 || freeY < 0)
         break; // the sizes are compared below
-      g.window.y += draws.below(freeY + 1) - padding;
-      g.window.x += draws.below(freeX + 1) - padding;
-      g.window.size = target;
+      const int y = g.window.y + draws.below(freeY + 1) - padding, x = g.window.x + draws.below(freeX + 1) - padding;
+      crop(g, x, y, target);
       break;
     }
     case PictureStep::Flip:

@@ -11,11 +11,12 @@
 
 namespace mpc::images {
 
-/// The box of the picture is resized, and a window of that, which may reach beyond it into black pixels, is flipped.
+/// The box of the picture is resized, and a window of that is flipped. Of the resized picture only a part is visible;
+/// the window may reach beyond that into black pixels.
 struct Geometry {
   Box box;
   PictureSize resized;
-  Window window;
+  Window window, visible;
   bool flip = false, verticalFlip = false;
 };
 

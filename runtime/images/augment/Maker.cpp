@@ -2,6 +2,7 @@
 #include "runtime/images/augment/Maker.h"
 
 #include "runtime/images/augment/Colour.h"
+#include "runtime/support/Error.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +13,12 @@ namespace mpc::images {
 Maker::Maker(std::unique_ptr<Pictures> pictures, const mpc_picture_input &input)
     : pictures_(std::move(pictures)), channels_(input.channels), size_{input.width, input.height},
       transform_(PictureSteps::parse(input.transform, kTransform)),
-      augment_(PictureSteps::parse(input.augment, kAugment)), erased_(input.erased, input.erased + input.channels) {}
+      augment_(PictureSteps::parse(input.augment, kAugment)), erased_(input.erased, input.erased + input.channels) {
+  for (const PictureStep &step : augment_.steps)
+    if (step.kind == PictureStep::Jitter && channels_ != 1 && channels_ != 3)
+      rt::fail(kAugment, rt::concat("jitter changes colours, and the input takes ", channels_, " channels"),
+               "leave jitter out");
+}
 
 /// Exchanges left and right of each line, or top and bottom.
 static void flipPlane(uint8_t *plane, PictureSize size, bool vertical) {
@@ -50,12 +56,12 @@ void Maker::make(int64_t sample, const mpc_draw &draw, uint8_t *planes) {
     least = {int(std::ceil(full.width * std::min(1.0, g.resized.width / g.box.width))),
              int(std::ceil(full.height * std::min(1.0, g.resized.height / g.box.height)))};
   const PictureView view = pictures_->decode(channels_, least);
-  // The part of the window that is not beyond the picture.
-  const int left = std::max(0, g.window.x), top = std::max(0, g.window.y);
+  // The part of the window that is visible.
+  const int left = std::max(g.visible.x, g.window.x), top = std::max(g.visible.y, g.window.y);
   const Window inside{left,
                       top,
-                      {std::min(g.window.x + size_.width, g.resized.width) - left,
-                       std::min(g.window.y + size_.height, g.resized.height) - top}};
+                      {std::min(g.window.x + size_.width, g.visible.x + g.visible.size.width) - left,
+                       std::min(g.window.y + size_.height, g.visible.y + g.visible.size.height) - top}};
   const ptrdiff_t row = size_.width, plane = row * size_.height;
   const size_t pixels = size_t(plane);
   if (!(inside.size == size_))

@@ -86,6 +86,9 @@ static PictureStep parseStep(std::string_view text, const std::string &option) {
       std::find_if(std::begin(kForms), std::end(kForms), [&](const Form &f) { return parts[0] == f.name; });
   if (form == std::end(kForms))
     fail(option, concat("there is no step '", parts[0], "'"), concat("the steps are ", usages(random)));
+  if (!form->random && random)
+    fail(option, concat("'", form->name, "' is not random, and holds for evaluations too"),
+         concat("write --transform=", text));
   if (form->random && !random)
     fail(option, concat("'", form->name, "' is random, and random steps are for training only"),
          concat("write --augment=", text));
@@ -112,6 +115,12 @@ PictureSteps PictureSteps::parse(std::string_view text, const std::string &optio
     PictureStep step = parseStep(item, option);
     if (step.kind == PictureStep::Resize && !result.empty() && result.steps.back().kind != PictureStep::Resize)
       fail(option, "a crop is followed by resize", "write resize first");
+    const bool cropped = std::any_of(result.steps.begin(), result.steps.end(), [](const PictureStep &earlier) {
+      return earlier.kind == PictureStep::RandomCrop || earlier.kind == PictureStep::RandomResizedCrop;
+    });
+    if (step.kind == PictureStep::RandomResizedCrop && cropped)
+      fail(option, "a crop is followed by random-resized-crop, which takes its part of the whole picture",
+           "leave one of them out");
     result.steps.push_back(std::move(step));
   }
   return result;

@@ -119,6 +119,21 @@ TEST(Augment, FlipsAndTurnsBack) {
   EXPECT_EQ(make(p, {2, 3, "", "flip:1"}, 0, 0, 0, /*random=*/false).bytes, p.bytes) << "an evaluation";
 }
 
+TEST(Augment, KeepsFlipsBeforeACrop) {
+  const Pictures p = pattern(1, 9, 9);
+  const Bytes flipped = make(p, {5, 5, "", "flip:1,random-resized-crop"}).bytes;
+  EXPECT_EQ(make(Pictures{1, 5, 5, flipped}, {5, 5, "", "flip:1"}).bytes,
+            make(p, {5, 5, "", "flip:0,random-resized-crop"}).bytes);
+}
+
+TEST(Augment, SeesNothingBeyondAnEarlierCrop) {
+  const Pictures p{1, 3, 3, Bytes(9, 9)};
+  std::set<Bytes> seen;
+  for (int64_t epoch = 0; epoch < 100; ++epoch)
+    seen.insert(make(p, {1, 1, "center-crop", "random-crop:1"}, 0, epoch).bytes);
+  EXPECT_EQ(seen, (std::set<Bytes>{{0}, {9}}));
+}
+
 TEST(Augment, ChangesColours) {
   const Pictures p = pattern(3, 8, 8);
   EXPECT_EQ(make(p, {8, 8, "", "jitter:0"}).bytes, p.bytes);
@@ -128,10 +143,11 @@ TEST(Augment, ChangesColours) {
   for (uint8_t byte : make(grey, {2, 2, "", "jitter:0:0.9:0.9:0.5"}).bytes)
     EXPECT_NEAR(byte, 77, 2);
   // One channel has no saturation and no hue, and other numbers of channels are no colours.
-  for (int channels : {1, 2, 4}) {
-    const Pictures other = pattern(channels, 4, 4);
-    EXPECT_EQ(make(other, {4, 4, "", "jitter:0:0:0.9:0.5", {1, 2, 3, 4}}).bytes, other.bytes) << channels;
-  }
+  for (int channels : {2, 4})
+    EXPECT_EQ(make(pattern(channels, 4, 4), {4, 4, "", "jitter:0.5", {1, 2, 3, 4}}).error,
+              "--augment: jitter changes colours, and the input takes " + std::to_string(channels) + " channels");
+  const Pictures other = pattern(1, 4, 4);
+  EXPECT_EQ(make(other, {4, 4, "", "jitter:0:0:0.9:0.5"}).bytes, other.bytes);
 }
 
 TEST(Augment, ErasesARectangle) {
@@ -178,12 +194,16 @@ TEST(Augment, RefusesResultsBeyondMemory) {
 TEST(Steps, HaveANormalForm) {
   EXPECT_EQ(checked("resize:256,center-crop", "--transform"), "resize:256,center-crop");
   EXPECT_EQ(checked("resize:240x320", "--transform"), "resize:240x320");
-  EXPECT_EQ(checked("random-crop,flip,random-resized-crop:0.5", "--augment"),
-            "random-crop:0,flip:0.5,random-resized-crop:0.5:1");
+  EXPECT_EQ(checked("flip,random-resized-crop:0.5,random-crop", "--augment"),
+            "flip:0.5,random-resized-crop:0.5:1,random-crop:0");
   EXPECT_EQ(checked("jitter:0.4:0.2", "--augment"), "jitter:0.4:0.2:0:0");
 }
 
 TEST(Steps, RefuseMistakes) {
+  EXPECT_EQ(checked("resize:40,random-crop", "--augment"),
+            "--augment: 'resize' is not random, and holds for evaluations too");
+  EXPECT_EQ(checked("random-crop:4,random-resized-crop", "--augment"),
+            "--augment: a crop is followed by random-resized-crop, which takes its part of the whole picture");
   EXPECT_EQ(checked("flip", "--transform"), "--transform: 'flip' is random, and random steps are for training only");
   EXPECT_EQ(checked("crop", "--augment"), "--augment: there is no step 'crop'");
   EXPECT_EQ(checked("resize:1.5", "--transform"), "--transform: '1.5' in 'resize' is no whole number from 1 to 65535");
