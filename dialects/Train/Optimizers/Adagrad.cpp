@@ -23,9 +23,7 @@ static SmallVector<StringRef> slots(const Hyperparameters &) { return {"sum"}; }
 
 static Value update(UpdateContext &u) {
   const graph::GraphBuilder &b = u.b;
-  Value g = u.gradient;
-  if (u.weightDecay != 0)
-    g = b.add(g, b.mul(u.parameter, u.weightDecay));
+  Value g = u.penalizedGradient();
   Value sum = b.add(u.slots[0], b.square(g));
   u.newSlots[0] = sum;
   Value divisor = b.add(b.sqrt(sum), u.hyper[eps]);

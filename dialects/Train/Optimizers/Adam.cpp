@@ -42,12 +42,7 @@ Value optimizers::adamStep(UpdateContext &u, Value parameter, Value gradient) {
   return b.sub(parameter, b.mul(b.div(m, denominator), stepSize));
 }
 
-static Value update(UpdateContext &u) {
-  Value g = u.gradient;
-  if (u.weightDecay != 0)
-    g = u.b.add(g, u.b.mul(u.parameter, u.weightDecay));
-  return adamStep(u, u.parameter, g);
-}
+static Value update(UpdateContext &u) { return adamStep(u, u.parameter, u.penalizedGradient()); }
 
 const Optimizer optimizers::adam{
     "adam", "adaptive moments; weight decay as L2 penalty", adamLr, weightDecay, hyperparameters, adamSlots, adamShared,

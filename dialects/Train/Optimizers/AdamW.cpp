@@ -16,15 +16,7 @@ static constexpr Hyperparameter weightDecay{"weight_decay", 1e-2, 0, INFINITY,
                                             "share of a parameter that a step of size lr removes"};
 static constexpr const Hyperparameter *hyperparameters[] = {&adamLr, &beta1, &beta2, &eps, &weightDecay};
 
-static Value update(UpdateContext &u) {
-  Value w = u.parameter;
-  if (u.weightDecay != 0) {
-    const graph::GraphBuilder &b = u.b;
-    Value kept = b.sub(1, b.mul(b.cast(u.lr, b.builder.getF64Type()), u.weightDecay));
-    w = b.mul(w, b.cast(kept, b.builder.getF32Type()));
-  }
-  return adamStep(u, w, u.gradient);
-}
+static Value update(UpdateContext &u) { return adamStep(u, u.decayedParameter(), u.gradient); }
 
 const Optimizer optimizers::adamw{
     "adamw", "Adam with decoupled weight decay", adamLr, weightDecay, hyperparameters, adamSlots, adamShared, update};

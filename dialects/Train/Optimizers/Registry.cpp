@@ -41,6 +41,17 @@ double Hyperparameters::operator[](const Hyperparameter &hyperparameter) const {
   return values[known - optimizer.hyperparameters.begin()];
 }
 
+Value UpdateContext::penalizedGradient() const {
+  return weightDecay == 0 ? gradient : b.add(gradient, b.mul(parameter, weightDecay));
+}
+
+Value UpdateContext::decayedParameter() const {
+  if (weightDecay == 0)
+    return parameter;
+  Value kept = b.sub(1, b.mul(b.cast(lr, b.builder.getF64Type()), weightDecay));
+  return b.mul(parameter, b.cast(kept, b.builder.getF32Type()));
+}
+
 Value StepContext::runningPower(StringRef suffix, double base) {
   train::VariableOp variable = train::getOrCreateScalar(step, suffix, train::Role::counter, b.builder.getF64Type(), 1);
   Value before = train::readVariable(b.builder, b.loc, variable), after = b.mul(before, base);

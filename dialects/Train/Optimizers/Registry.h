@@ -44,6 +44,11 @@ public:
   /// The values that Optimizer::shared returned, in its order.
   llvm::ArrayRef<mlir::Value> shared;
   Hyperparameters hyper;
+
+  /// Returns gradient + weightDecay * parameter: the decay is an L2 penalty of the loss.
+  mlir::Value penalizedGradient() const;
+  /// Returns parameter * (1 - lr * weightDecay): the decay is decoupled from the gradient.
+  mlir::Value decayedParameter() const;
 };
 
 /// Builds scalars that all parameters of a step share, and their state.

@@ -47,10 +47,8 @@ static SmallVector<Value> shared(StepContext &context) {
 
 static Value update(UpdateContext &u) {
   const graph::GraphBuilder &b = u.b;
-  Value g = u.gradient;
+  Value g = u.penalizedGradient();
   double kept = u.hyper[momentum];
-  if (u.weightDecay != 0)
-    g = b.add(g, b.mul(u.parameter, u.weightDecay));
   if (kept != 0) {
     Value entering = u.shared.empty() ? g : b.mul(g, u.shared[0]);
     Value m = b.add(b.mul(u.slots[0], kept), entering);
