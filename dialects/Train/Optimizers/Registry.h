@@ -91,7 +91,7 @@ const Optimizer *findOptimizer(llvm::StringRef name);
 /// Describes each optimizer with its hyperparameters and defaults, for `--help` and errors.
 std::string describeOptimizers();
 
-extern const Optimizer sgd, adam, adamw, adagrad;
+extern const Optimizer sgd, adam, adamw, adagrad, rmsprop;
 
 } // namespace mpc::optimizers
 #endif

@@ -88,8 +88,21 @@ class Adam:
         return w - self.lr * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
 
 
+class RMSprop:
+    def __init__(self, lr, decay, alpha, momentum=0, centered=False):
+        self.lr, self.decay, self.alpha, self.momentum, self.centered, self.state = lr, decay, alpha, momentum, centered, {}
+
+    def __call__(self, name, w, g):
+        g = g + self.decay * w
+        s, a, m = self.state.get(name, (0, 0, 0))
+        s, a = (self.alpha * old + (1 - self.alpha) * new for old, new in ((s, g * g), (a, g)))
+        m = self.momentum * m + g / (np.sqrt(s - a * a if self.centered else s) + 0.25)
+        self.state[name] = s, a, m
+        return w - self.lr * m
+
+
 def updates(work):
-    """Tests parameter groups, clipping by norm and by value, and accumulation, alone and together, for each optimizer."""
+    """Tests parameter groups, clipping by norm and by value, and accumulation, together for each optimizer and alone for some."""
     linear = Linear(work)
     optimizers = {
         "sgd": (["--optimizer=sgd", "--lr=0.05"], lambda lr, wd: Sgd(0.05 * lr, decay=wd or 0)),
@@ -97,12 +110,17 @@ def updates(work):
                      lambda lr, wd: Sgd(0.05 * lr, 0.9, 0.1 if wd is None else wd, dampening=0.2)),
         "nesterov": (["--optimizer=sgd", "--lr=0.05", "--momentum=0.8", "--nesterov"], lambda lr, wd: Sgd(0.05 * lr, 0.8, wd or 0, True)),
         "adam": (["--optimizer=adam", "--lr=0.02", "--weight-decay=0.3"], lambda lr, wd: Adam(0.02 * lr, 0.3 if wd is None else wd)),
+        "rmsprop": (["--optimizer=rmsprop,alpha=0.9", "--lr=0.05", "--eps=0.25", "--weight-decay=0.1"],
+                    lambda lr, wd: RMSprop(0.05 * lr, 0.1 if wd is None else wd, 0.9)),
+        "centered": (["--optimizer=rmsprop,alpha=0.5,centered=true", "--lr=0.05", "--eps=0.25", "--momentum=0.5"],
+                     lambda lr, wd: RMSprop(0.05 * lr, wd or 0, 0.5, 0.5, True)),
         "adamw": (["--optimizer=adamw", "--lr=0.02", "--weight-decay=0.3"], lambda lr, wd: Adam(0.02 * lr, 0.3 if wd is None else wd, True)),
     }
     count = clipped = 0
+    together = ["--param-group=a$:lr=3,wd=0.5", "--clip-norm=1", "--accumulate=2"]
+    alone = [["--param-group=\\.b$:lr=0.25,weight_decay=0"], ["--clip-norm=1.5"], ["--clip-value=0.2"], ["--accumulate=3"]]
     for name, (flags, make) in optimizers.items():
-        for extra in ([], ["--param-group=\\.b$:lr=0.25,weight_decay=0"], ["--clip-norm=1.5"], ["--clip-value=0.2"], ["--accumulate=3"],
-                      ["--param-group=a$:lr=3,wd=0.5", "--clip-norm=1", "--accumulate=2"]):
+        for extra in ([], *(alone if name in ("sgd", "momentum", "nesterov", "adam", "adamw") else []), together):
             option = lambda key, default: next((e.split("=", 1)[1] for e in extra if e.startswith(key + "=")), default)
             window = int(option("--accumulate", 1))
             state = linear.compiled(STEPS * window, *flags, *extra)

@@ -14,7 +14,7 @@ constexpr const char *kPasses = "mpc-autodiff,mpc-loss-scaling,mpc-optimizers,mp
 constexpr int kSteps = 10;
 
 /// Updates one parameter element and its optimizer state; t counts from 1.
-using Reference = std::function<void(double &w, double g, double (&state)[2], int t)>;
+using Reference = std::function<void(double &w, double g, double (&state)[3], int t)>;
 
 /// Returns gradients that change sign and size, element by element.
 double gradient(int t, int element) { return element == 0 ? 0.7 * std::cos(1.3 * t) + 0.1 : 1e-3 * (t % 3 - 1.2); }
@@ -23,7 +23,7 @@ double gradient(int t, int element) { return element == 0 ? 0.7 * std::cos(1.3 *
 /// which here is the parameter.
 void check(const std::string &optimizer, const Reference &reference, int roundings = 16) {
   PassRun run(linearStep("optimizer = " + optimizer + ", scaler = #train.scaler<none>"), kPasses);
-  double w[2] = {1, -2}, state[2][2] = {};
+  double w[2] = {1, -2}, state[2][3] = {};
   for (int t = 1; t <= kSteps; ++t) {
     run.step({gradient(t, 0), gradient(t, 1)});
     for (int i = 0; i < 2; ++i) {
@@ -36,12 +36,12 @@ void check(const std::string &optimizer, const Reference &reference, int roundin
 }
 
 TEST(Sgd, Plain) {
-  check("#train.optimizer<sgd, lr = 0.1>", [](double &w, double g, double (&)[2], int) { w -= 0.1 * g; });
+  check("#train.optimizer<sgd, lr = 0.1>", [](double &w, double g, double (&)[3], int) { w -= 0.1 * g; });
 }
 
 TEST(Sgd, MomentumAndDecay) {
   check("#train.optimizer<sgd, lr = 0.1, momentum = 0.9, weight_decay = 0.01>",
-        [](double &w, double g, double (&s)[2], int t) {
+        [](double &w, double g, double (&s)[3], int t) {
           g += 0.01 * w;
           s[0] = t == 1 ? g : 0.9 * s[0] + g;
           w -= 0.1 * s[0];
@@ -50,7 +50,7 @@ TEST(Sgd, MomentumAndDecay) {
 
 TEST(Sgd, Dampening) {
   check("#train.optimizer<sgd, lr = 0.1, momentum = 0.9, dampening = 0.5>",
-        [](double &w, double g, double (&s)[2], int t) {
+        [](double &w, double g, double (&s)[3], int t) {
           s[0] = t == 1 ? g : 0.9 * s[0] + 0.5 * g;
           w -= 0.1 * s[0];
         });
@@ -58,13 +58,13 @@ TEST(Sgd, Dampening) {
 
 TEST(Sgd, Nesterov) {
   check("#train.optimizer<sgd, lr = 0.1, momentum = 0.9, nesterov = 1>",
-        [](double &w, double g, double (&s)[2], int t) {
+        [](double &w, double g, double (&s)[3], int t) {
           s[0] = t == 1 ? g : 0.9 * s[0] + g;
           w -= 0.1 * (g + 0.9 * s[0]);
         });
 }
 
-void adamStep(double &w, double g, double (&s)[2], int t, double lr, double beta1, double beta2, double eps) {
+void adamStep(double &w, double g, double (&s)[3], int t, double lr, double beta1, double beta2, double eps) {
   s[0] = beta1 * s[0] + (1 - beta1) * g;
   s[1] = beta2 * s[1] + (1 - beta2) * g * g;
   w -= lr * (s[0] / (1 - std::pow(beta1, t))) / (std::sqrt(s[1] / (1 - std::pow(beta2, t))) + eps);
@@ -72,23 +72,23 @@ void adamStep(double &w, double g, double (&s)[2], int t, double lr, double beta
 
 TEST(Adam, Defaults) {
   check("#train.optimizer<adam>",
-        [](double &w, double g, double (&s)[2], int t) { adamStep(w, g, s, t, 1e-3, 0.9, 0.999, 1e-8); });
+        [](double &w, double g, double (&s)[3], int t) { adamStep(w, g, s, t, 1e-3, 0.9, 0.999, 1e-8); });
 }
 
 TEST(Adam, LargeStepsWithL2) {
   check("#train.optimizer<adam, lr = 0.1, beta1 = 0.5, beta2 = 0.9, eps = 1.0e-3, weight_decay = 0.1>",
-        [](double &w, double g, double (&s)[2], int t) { adamStep(w, g + 0.1 * w, s, t, 0.1, 0.5, 0.9, 1e-3); });
+        [](double &w, double g, double (&s)[3], int t) { adamStep(w, g + 0.1 * w, s, t, 0.1, 0.5, 0.9, 1e-3); });
 }
 
 TEST(AdamW, DecoupledDecay) {
-  check("#train.optimizer<adamw, lr = 0.1, weight_decay = 0.1>", [](double &w, double g, double (&s)[2], int t) {
+  check("#train.optimizer<adamw, lr = 0.1, weight_decay = 0.1>", [](double &w, double g, double (&s)[3], int t) {
     w *= 1 - 0.1 * 0.1;
     adamStep(w, g, s, t, 0.1, 0.9, 0.999, 1e-8);
   });
 }
 
 TEST(Adagrad, Defaults) {
-  check("#train.optimizer<adagrad>", [](double &w, double g, double (&s)[2], int) {
+  check("#train.optimizer<adagrad>", [](double &w, double g, double (&s)[3], int) {
     s[0] += g * g;
     w -= 1e-2 * g / (std::sqrt(s[0]) + 1e-10);
   });
@@ -96,11 +96,48 @@ TEST(Adagrad, Defaults) {
 
 TEST(Adagrad, LargeStepsWithL2) {
   check("#train.optimizer<adagrad, lr = 0.5, eps = 1.0e-3, weight_decay = 0.1>",
-        [](double &w, double g, double (&s)[2], int) {
+        [](double &w, double g, double (&s)[3], int) {
           g += 0.1 * w;
           s[0] += g * g;
           w -= 0.5 * g / (std::sqrt(s[0]) + 1e-3);
         });
+}
+
+TEST(RMSprop, Defaults) {
+  check("#train.optimizer<rmsprop>", [](double &w, double g, double (&s)[3], int) {
+    s[0] = 0.99 * s[0] + (1 - 0.99) * g * g;
+    w -= 1e-2 * g / (std::sqrt(s[0]) + 1e-8);
+  });
+}
+
+TEST(RMSprop, MomentumAndL2) {
+  check("#train.optimizer<rmsprop, lr = 0.1, alpha = 0.5, eps = 1.0e-3, momentum = 0.9, weight_decay = 0.1>",
+        [](double &w, double g, double (&s)[3], int) {
+          g += 0.1 * w;
+          s[0] = 0.5 * s[0] + 0.5 * g * g;
+          s[1] = 0.9 * s[1] + g / (std::sqrt(s[0]) + 1e-3);
+          w -= 0.1 * s[1];
+        });
+}
+
+TEST(RMSprop, Centered) {
+  // The difference s - a^2 has few correct bits where the gradients hardly vary; a large eps keeps it from being all of the divisor.
+  check("#train.optimizer<rmsprop, lr = 0.1, alpha = 0.5, eps = 0.1, momentum = 0.5, centered = 1>",
+        [](double &w, double g, double (&s)[3], int) {
+          s[0] = 0.5 * s[0] + 0.5 * g * g;
+          s[1] = 0.5 * s[1] + 0.5 * g;
+          s[2] = 0.5 * s[2] + g / (std::sqrt(s[0] - s[1] * s[1]) + 0.1);
+          w -= 0.1 * s[2];
+        });
+}
+
+TEST(RMSprop, ConstantGradientsStayFiniteWhenCentered) {
+  PassRun run(linearStep("optimizer = #train.optimizer<rmsprop, lr = 1.0e-9, alpha = 0.125, centered = 1>, "
+                         "scaler = #train.scaler<none>"),
+              kPasses);
+  for (int t = 0; t < 50; ++t)
+    run.step({0.7, 1e-3});
+  EXPECT_TRUE(std::isfinite(run["w"][0]) && std::isfinite(run["w"][1]));
 }
 
 TEST(Optimizers, LearningRateIsReadFromTheDevice) {
