@@ -21,25 +21,31 @@ static constexpr const Hyperparameter *hyperparameters[] = {&adamLr, &beta1, &be
 
 SmallVector<StringRef> optimizers::adamSlots(const Hyperparameters &) { return {"exp_avg", "exp_avg_sq"}; }
 
-SmallVector<Value> optimizers::adamShared(StepContext &context) {
-  auto correction = [&](StringRef suffix, const Hyperparameter &beta) {
-    return context.b.sub(1, context.runningPower(suffix, context.hyper[beta]));
-  };
-  Value first = correction("beta1_power", beta1), second = context.b.sqrt(correction("beta2_power", beta2));
-  return {first, second};
+Value optimizers::secondCorrection(StepContext &context) {
+  return context.b.sqrt(context.b.sub(1, context.runningPower("beta2_power", context.hyper[beta2])));
 }
 
-Value optimizers::adamStep(UpdateContext &u, Value parameter, Value gradient) {
+SmallVector<Value> optimizers::adamShared(StepContext &context) {
+  Value first = context.b.sub(1, context.runningPower("beta1_power", context.hyper[beta1]));
+  return {first, secondCorrection(context)};
+}
+
+Value optimizers::adamMoments(UpdateContext &u, Value gradient, Value correction) {
   const graph::GraphBuilder &b = u.b;
-  Type f32 = b.builder.getF32Type(), f64 = b.builder.getF64Type();
   double first = u.hyper[beta1], second = u.hyper[beta2];
   Value entering = b.mul(gradient, 1 - first), m = b.add(b.mul(u.slots[0], first), entering);
   Value enteringSquare = b.mul(b.square(gradient), 1 - second), v = b.add(b.mul(u.slots[1], second), enteringSquare);
   u.newSlots[0] = m;
   u.newSlots[1] = v;
+  return b.add(b.div(b.sqrt(v), correction), u.hyper[eps]);
+}
+
+Value optimizers::adamStep(UpdateContext &u, Value parameter, Value gradient) {
+  const graph::GraphBuilder &b = u.b;
+  Type f32 = b.builder.getF32Type(), f64 = b.builder.getF64Type();
   Value stepSize = b.cast(b.div(b.cast(u.lr, f64), u.shared[0]), f32);
-  Value correction = b.cast(u.shared[1], f32), denominator = b.add(b.div(b.sqrt(v), correction), u.hyper[eps]);
-  return b.sub(parameter, b.mul(b.div(m, denominator), stepSize));
+  Value denominator = adamMoments(u, gradient, b.cast(u.shared[1], f32));
+  return b.sub(parameter, b.mul(b.div(u.newSlots[0], denominator), stepSize));
 }
 
 static Value update(UpdateContext &u) { return adamStep(u, u.parameter, u.penalizedGradient()); }

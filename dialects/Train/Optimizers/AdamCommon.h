@@ -1,4 +1,4 @@
-//===- AdamCommon.h - what Adam and AdamW share -------------------------------------------===//
+//===- AdamCommon.h - what Adam, AdamW and NAdam share ----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TRAIN_OPTIMIZERS_ADAMCOMMON_H
 #define MPC_TRAIN_OPTIMIZERS_ADAMCOMMON_H
@@ -13,9 +13,14 @@ inline constexpr Hyperparameter adamLr{"lr", 1e-3, 0, INFINITY, "learning rate"}
 
 llvm::SmallVector<llvm::StringRef> adamSlots(const Hyperparameters &hyper);
 
-/// Returns {1 - beta1^t, sqrt(1 - beta2^t)} of this update in f64, because near t = 1 the difference 1 - beta2^t has
-/// few correct bits in fp32.
+/// Returns sqrt(1 - beta2^t) of this update in f64, because near t = 1 the difference has few correct bits in fp32.
+mlir::Value secondCorrection(StepContext &context);
+
+/// Returns {1 - beta1^t, sqrt(1 - beta2^t)} of this update in f64.
 llvm::SmallVector<mlir::Value> adamShared(StepContext &context);
+
+/// Updates m and v with `gradient` and returns sqrt(v)/correction + eps. The correction is an f32 scalar.
+mlir::Value adamMoments(UpdateContext &u, mlir::Value gradient, mlir::Value correction);
 
 /// Updates m and v with `gradient` and returns parameter - lr/(1 - beta1^t) * m / (sqrt(v)/sqrt(1 - beta2^t) + eps).
 mlir::Value adamStep(UpdateContext &u, mlir::Value parameter, mlir::Value gradient);

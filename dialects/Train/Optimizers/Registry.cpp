@@ -8,7 +8,7 @@ using namespace mpc;
 using namespace mpc::optimizers;
 
 ArrayRef<const Optimizer *> optimizers::allOptimizers() {
-  static const Optimizer *const all[] = {&sgd, &adam, &adamw, &adagrad, &rmsprop};
+  static const Optimizer *const all[] = {&sgd, &adam, &adamw, &adagrad, &rmsprop, &nadam};
   return all;
 }
 
@@ -53,8 +53,12 @@ Value UpdateContext::decayedParameter() const {
 }
 
 Value StepContext::runningPower(StringRef suffix, double base) {
+  return runningProduct(suffix, b.constant(b.builder.getF64Type(), base));
+}
+
+Value StepContext::runningProduct(StringRef suffix, Value factor) {
   train::VariableOp variable = train::getOrCreateScalar(step, suffix, train::Role::counter, b.builder.getF64Type(), 1);
-  Value before = train::readVariable(b.builder, b.loc, variable), after = b.mul(before, base);
+  Value before = train::readVariable(b.builder, b.loc, variable), after = b.mul(before, factor);
   train::assignVariable(b.builder, b.loc, variable, skip ? b.select(skip, before, after) : after);
   return after;
 }

@@ -66,6 +66,8 @@ public:
   /// a product and not a power, because a product is exact enough (t roundings of 2^-53) and needs no library
   /// function on any target.
   mlir::Value runningPower(llvm::StringRef suffix, double base);
+  /// Returns the product of the factors of all updates including this one, whose factor is the tensor<f64> `factor`.
+  mlir::Value runningProduct(llvm::StringRef suffix, mlir::Value factor);
 };
 
 struct Optimizer {
@@ -91,7 +93,7 @@ const Optimizer *findOptimizer(llvm::StringRef name);
 /// Describes each optimizer with its hyperparameters and defaults, for `--help` and errors.
 std::string describeOptimizers();
 
-extern const Optimizer sgd, adam, adamw, adagrad, rmsprop;
+extern const Optimizer sgd, adam, adamw, adagrad, rmsprop, nadam;
 
 } // namespace mpc::optimizers
 #endif

@@ -88,6 +88,21 @@ class Adam:
         return w - self.lr * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
 
 
+class NAdam:
+    def __init__(self, lr, decay, momentum_decay):
+        self.lr, self.decay, self.momentum_decay, self.state = lr, decay, momentum_decay, {}
+
+    def __call__(self, name, w, g):
+        g = g + self.decay * w
+        m, v, product, t = self.state.get(name, (0, 0, 1, 0))
+        m, v, t = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g, t + 1
+        now, following = (0.9 * (1 - 0.5 * 0.96**(step * self.momentum_decay)) for step in (t, t + 1))
+        product *= now
+        self.state[name] = m, v, product, t
+        direction = (1 - now) / (1 - product) * g + following / (1 - product * following) * m
+        return w - self.lr * direction / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+
+
 class RMSprop:
     def __init__(self, lr, decay, alpha, momentum=0, centered=False):
         self.lr, self.decay, self.alpha, self.momentum, self.centered, self.state = lr, decay, alpha, momentum, centered, {}
@@ -114,6 +129,8 @@ def updates(work):
                     lambda lr, wd: RMSprop(0.05 * lr, 0.1 if wd is None else wd, 0.9)),
         "centered": (["--optimizer=rmsprop,alpha=0.5,centered=true", "--lr=0.05", "--eps=0.25", "--momentum=0.5"],
                      lambda lr, wd: RMSprop(0.05 * lr, wd or 0, 0.5, 0.5, True)),
+        "nadam": (["--optimizer=nadam,momentum_decay=0.5", "--lr=0.02", "--weight-decay=0.3"],
+                  lambda lr, wd: NAdam(0.02 * lr, 0.3 if wd is None else wd, 0.5)),
         "adamw": (["--optimizer=adamw", "--lr=0.02", "--weight-decay=0.3"], lambda lr, wd: Adam(0.02 * lr, 0.3 if wd is None else wd, True)),
     }
     count = clipped = 0

@@ -140,6 +140,27 @@ TEST(RMSprop, ConstantGradientsStayFiniteWhenCentered) {
   EXPECT_TRUE(std::isfinite(run["w"][0]) && std::isfinite(run["w"][1]));
 }
 
+/// Returns a reference of NAdam. Its last state is the product of mu over the updates, where zero stands for the first.
+Reference nadam(double lr, double beta1, double beta2, double eps, double momentumDecay, double decay) {
+  return [=](double &w, double g, double (&s)[3], int t) {
+    auto mu = [&](int step) { return beta1 * (1 - 0.5 * std::pow(0.96, step * momentumDecay)); };
+    g += decay * w;
+    s[0] = beta1 * s[0] + (1 - beta1) * g;
+    s[1] = beta2 * s[1] + (1 - beta2) * g * g;
+    s[2] = t == 1 ? mu(t) : s[2] * mu(t);
+    double denominator = std::sqrt(s[1] / (1 - std::pow(beta2, t))) + eps;
+    w -= lr * (1 - mu(t)) / (1 - s[2]) * g / denominator;
+    w -= lr * mu(t + 1) / (1 - s[2] * mu(t + 1)) * s[0] / denominator;
+  };
+}
+
+TEST(NAdam, Defaults) { check("#train.optimizer<nadam>", nadam(2e-3, 0.9, 0.999, 1e-8, 4e-3, 0)); }
+
+TEST(NAdam, LargeStepsWithL2) {
+  check("#train.optimizer<nadam, lr = 0.1, beta1 = 0.5, beta2 = 0.9, eps = 1.0e-3, momentum_decay = 2, weight_decay = 0.1>",
+        nadam(0.1, 0.5, 0.9, 1e-3, 2, 0.1));
+}
+
 TEST(Optimizers, LearningRateIsReadFromTheDevice) {
   PassRun run(linearStep("optimizer = #train.optimizer<sgd, lr = 0.5>, scaler = #train.scaler<none>"), kPasses);
   run.step({1, 1});
