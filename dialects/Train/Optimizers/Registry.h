@@ -93,7 +93,7 @@ const Optimizer *findOptimizer(llvm::StringRef name);
 /// Describes each optimizer with its hyperparameters and defaults, for `--help` and errors.
 std::string describeOptimizers();
 
-extern const Optimizer sgd, adam, adamw, adagrad, rmsprop, nadam;
+extern const Optimizer sgd, adam, adamw, adagrad, rmsprop, nadam, lion;
 
 } // namespace mpc::optimizers
 #endif

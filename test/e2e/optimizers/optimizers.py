@@ -103,6 +103,16 @@ class NAdam:
         return w - self.lr * direction / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
 
 
+class Lion:
+    def __init__(self, lr, decay):
+        self.lr, self.decay, self.m = lr, decay, {}
+
+    def __call__(self, name, w, g):
+        m = self.m.get(name, 0)
+        self.m[name] = 0.9 * m + 0.1 * g
+        return w * (1 - self.lr * self.decay) - self.lr * np.sign(0.5 * m + 0.5 * g)
+
+
 class RMSprop:
     def __init__(self, lr, decay, alpha, momentum=0, centered=False):
         self.lr, self.decay, self.alpha, self.momentum, self.centered, self.state = lr, decay, alpha, momentum, centered, {}
@@ -131,6 +141,8 @@ def updates(work):
                      lambda lr, wd: RMSprop(0.05 * lr, wd or 0, 0.5, 0.5, True)),
         "nadam": (["--optimizer=nadam,momentum_decay=0.5", "--lr=0.02", "--weight-decay=0.3"],
                   lambda lr, wd: NAdam(0.02 * lr, 0.3 if wd is None else wd, 0.5)),
+        "lion": (["--optimizer=lion", "--betas=0.5,0.9", "--lr=0.02", "--weight-decay=0.3"],
+                 lambda lr, wd: Lion(0.02 * lr, 0.3 if wd is None else wd)),
         "adamw": (["--optimizer=adamw", "--lr=0.02", "--weight-decay=0.3"], lambda lr, wd: Adam(0.02 * lr, 0.3 if wd is None else wd, True)),
     }
     count = clipped = 0

@@ -161,6 +161,30 @@ TEST(NAdam, LargeStepsWithL2) {
         nadam(0.1, 0.5, 0.9, 1e-3, 2, 0.1));
 }
 
+double signOf(double x) { return (x > 0) - (x < 0); }
+
+TEST(Lion, Defaults) {
+  check("#train.optimizer<lion>", [](double &w, double g, double (&s)[3], int) {
+    w -= 1e-4 * signOf(0.9 * s[0] + (1 - 0.9) * g);
+    s[0] = 0.99 * s[0] + (1 - 0.99) * g;
+  });
+}
+
+TEST(Lion, LargeStepsWithDecay) {
+  check("#train.optimizer<lion, lr = 0.1, beta1 = 0.5, beta2 = 0.75, weight_decay = 0.1>",
+        [](double &w, double g, double (&s)[3], int) {
+          w = w * (1 - 0.1 * 0.1) - 0.1 * signOf(0.5 * s[0] + 0.5 * g);
+          s[0] = 0.75 * s[0] + 0.25 * g;
+        });
+}
+
+TEST(Lion, NoGradientMovesNothing) {
+  PassRun run(linearStep("optimizer = #train.optimizer<lion, lr = 0.1>, scaler = #train.scaler<none>"), kPasses);
+  run.step({0, 1});
+  EXPECT_EQ(run["w"][0], 1);
+  EXPECT_NEAR(run["w"][1], -2.1, 0x1p-22);
+}
+
 TEST(Optimizers, LearningRateIsReadFromTheDevice) {
   PassRun run(linearStep("optimizer = #train.optimizer<sgd, lr = 0.5>, scaler = #train.scaler<none>"), kPasses);
   run.step({1, 1});
