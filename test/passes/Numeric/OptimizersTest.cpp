@@ -136,7 +136,7 @@ TEST(RMSprop, ConstantGradientsStayFiniteWhenCentered) {
                          "scaler = #train.scaler<none>"),
               kPasses);
   for (int t = 0; t < 50; ++t)
-    run.step({0.7, 1e-3});
+    run.step({0.3, 0.7});
   EXPECT_TRUE(std::isfinite(run["w"][0]) && std::isfinite(run["w"][1]));
 }
 
