@@ -32,11 +32,5 @@ static Value update(UpdateContext &u) {
   return b.sub(u.decayedParameter(), b.mul(sign, u.lr));
 }
 
-const Optimizer optimizers::lion{"lion",
-                                 "the sign of a momentum; decoupled weight decay",
-                                 lr,
-                                 weightDecay,
-                                 hyperparameters,
-                                 slots,
-                                 nullptr,
-                                 update};
+const Optimizer optimizers::lion{
+    "lion", "the sign of a momentum; decoupled weight decay", lr, weightDecay, hyperparameters, slots, nullptr, update};

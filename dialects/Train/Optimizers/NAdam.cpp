@@ -39,12 +39,15 @@ static Value update(UpdateContext &u) {
   const graph::GraphBuilder &b = u.b;
   Type f32 = b.builder.getF32Type();
   Value g = u.penalizedGradient(), denominator = adamMoments(u, g, b.cast(u.shared[2], f32));
-  Value direction =
-      b.add(b.mul(g, b.cast(u.shared[0], f32)), b.mul(u.newSlots[0], b.cast(u.shared[1], f32)));
+  Value direction = b.add(b.mul(g, b.cast(u.shared[0], f32)), b.mul(u.newSlots[0], b.cast(u.shared[1], f32)));
   return b.sub(u.parameter, b.mul(b.div(direction, denominator), u.lr));
 }
 
-const Optimizer optimizers::nadam{"nadam",         "Adam with Nesterov's momentum; weight decay as L2 penalty",
-                                  lr,              weightDecay,
-                                  hyperparameters, adamSlots,
-                                  shared,          update};
+const Optimizer optimizers::nadam{"nadam",
+                                  "Adam with Nesterov's momentum; weight decay as L2 penalty",
+                                  lr,
+                                  weightDecay,
+                                  hyperparameters,
+                                  adamSlots,
+                                  shared,
+                                  update};

@@ -54,6 +54,11 @@ static Value update(UpdateContext &u) {
   return b.sub(u.parameter, b.mul(direction, u.lr));
 }
 
-const Optimizer optimizers::rmsprop{
-    "rmsprop", "steps divided by the root of a running mean of squared gradients", lr, weightDecay, hyperparameters,
-    slots,     nullptr,                                                            update};
+const Optimizer optimizers::rmsprop{"rmsprop",
+                                    "steps divided by the root of a running mean of squared gradients",
+                                    lr,
+                                    weightDecay,
+                                    hyperparameters,
+                                    slots,
+                                    nullptr,
+                                    update};

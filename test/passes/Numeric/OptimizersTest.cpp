@@ -121,7 +121,8 @@ TEST(RMSprop, MomentumAndL2) {
 }
 
 TEST(RMSprop, Centered) {
-  // The difference s - a^2 has few correct bits where the gradients hardly vary; a large eps keeps it from being all of the divisor.
+  // The difference s - a^2 has few correct bits where the gradients hardly vary; a large eps keeps it from being all of
+  // the divisor.
   check("#train.optimizer<rmsprop, lr = 0.1, alpha = 0.5, eps = 0.1, momentum = 0.5, centered = 1>",
         [](double &w, double g, double (&s)[3], int) {
           s[0] = 0.5 * s[0] + 0.5 * g * g;
@@ -157,7 +158,8 @@ Reference nadam(double lr, double beta1, double beta2, double eps, double moment
 TEST(NAdam, Defaults) { check("#train.optimizer<nadam>", nadam(2e-3, 0.9, 0.999, 1e-8, 4e-3, 0)); }
 
 TEST(NAdam, LargeStepsWithL2) {
-  check("#train.optimizer<nadam, lr = 0.1, beta1 = 0.5, beta2 = 0.9, eps = 1.0e-3, momentum_decay = 2, weight_decay = 0.1>",
+  check("#train.optimizer<nadam, lr = 0.1, beta1 = 0.5, beta2 = 0.9, eps = 1.0e-3, momentum_decay = 2, weight_decay = "
+        "0.1>",
         nadam(0.1, 0.5, 0.9, 1e-3, 2, 0.1));
 }
 
