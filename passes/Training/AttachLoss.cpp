@@ -8,12 +8,14 @@
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Pattern.h"
 #include "dialects/Train/IR/Carried.h"
+#include "dialects/Train/IR/Groups.h"
 #include "dialects/Train/IR/Names.h"
 #include "dialects/Train/IR/VariableTable.h"
 #include "passes/Training/Assumptions.h"
 #include "passes/Training/EvalForm.h"
 #include "passes/Training/LossForms.h"
 #include "passes/Training/Metrics.h"
+#include "passes/Training/ParameterKinds.h"
 #include "passes/Training/Passes.h"
 #include "passes/Training/SampleLoss.h"
 #include "passes/Training/Specs.h"
@@ -101,19 +103,38 @@ private:
   /// Reads the parameter groups, and checks that each names at least one parameter: one that does not
   /// is a typing error.
   LogicalResult readGroups() {
+    if (llvm::any_of(groups, train::namesKinds))
+      markParameterKinds(forward, *variables);
     for (const std::string &text : groups) {
       train::GroupAttr group = parseGroup(forward.getLoc(), text);
       if (!group)
         return failure();
-      llvm::Regex regex(group.getMatch());
-      if (llvm::none_of(getOperation().getOps<train::VariableOp>(), [&](train::VariableOp variable) {
-            return variable.getRole() == train::Role::parameter && regex.match(train::userName(variable));
-          }))
-        return emitErrorWithHint(forward.getLoc(), "parameter group '" + group.getMatch() + "' matches no parameter",
-                                 "`mpc check` lists what is trained");
+      StringRef match = group.getMatch();
+      SmallVector<StringRef> parts;
+      if (train::namesKinds(match))
+        match.split(parts, ','); // each kind has to match on its own
+      else
+        parts.push_back(match);
+      for (StringRef part : parts)
+        if (failed(checkMatches(part)))
+          return failure();
       groupAttrs.push_back(group);
     }
     return success();
+  }
+
+  LogicalResult checkMatches(StringRef pattern) {
+    train::GroupPattern group(pattern);
+    if (llvm::any_of(getOperation().getOps<train::VariableOp>(), [&](train::VariableOp variable) {
+          return variable.getRole() == train::Role::parameter && group.matches(variable);
+        }))
+      return success();
+    const auto *kind = llvm::find_if(train::parameterKinds(), [&](const auto &each) { return each.name == pattern; });
+    return emitErrorWithHint(forward.getLoc(), "parameter group '" + pattern + "' matches no parameter",
+                             kind == train::parameterKinds().end() ? "`mpc check` lists what is trained"
+                                                                   : "the network has no " + kind->doc.str() +
+                                                                         "; leave it out, or name them by a regular "
+                                                                         "expression");
   }
 
   /// Checks the bounds of clipping, where 0 leaves a bound out.

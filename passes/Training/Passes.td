@@ -38,7 +38,7 @@ def AttachLossPass : Pass<"mpc-attach-loss", "::mlir::ModuleOp"> {
     Option<"parameters", "params", "std::string", "\".*\"", "regular expression: the parameters that the step trains">,
     Option<"optimizer", "optimizer", "std::string", "\"sgd,lr=0.01\"", "NAME,hyperparameter=value,...">,
     Option<"scaler", "scaler", "std::string", "\"none\"", "loss scaling: none | static,init_scale=1024 | dynamic,...">,
-    ListOption<"groups", "param-group", "std::string", "REGEX:lr=FACTOR,weight_decay=VALUE; the first that matches a parameter counts">,
+    ListOption<"groups", "param-group", "std::string", "REGEX:lr=FACTOR,weight_decay=VALUE, or kinds for the REGEX, as in @norms,@biases:wd=0; the first that matches a parameter counts">,
     Option<"clipNorm", "clip-norm", "double", "0.0", "clip the global norm of the gradients to this; 0: no">,
     Option<"clipValue", "clip-value", "double", "0.0", "clip every gradient element to +-this; 0: no">,
     Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches per update">,

@@ -94,7 +94,7 @@ train::GroupAttr training::parseGroup(Location loc, StringRef text) {
   auto [match, rest] = text.rsplit(':');
   if (match.empty() || rest.empty())
     return (void)emitErrorWithHint(loc, "'" + text + "' is not a parameter group",
-                                   "write REGEX:lr=FACTOR,weight_decay=VALUE"),
+                                   "write REGEX:lr=FACTOR,weight_decay=VALUE or @norms,@biases:wd=0"),
            train::GroupAttr();
   auto pairs = parsePairs(loc, rest);
   if (failed(pairs))

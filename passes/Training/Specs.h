@@ -25,7 +25,7 @@ train::OptimizerAttr parseOptimizer(mlir::Location loc, llvm::StringRef text);
 /// Parses `KIND,option=value,...`.
 train::ScalerAttr parseScaler(mlir::Location loc, llvm::StringRef text);
 
-/// Parses `REGEX:lr=2,weight_decay=0`, where the last colon separates the two parts.
+/// Parses `REGEX:lr=2,weight_decay=0` or `@norms,@biases:wd=0`, where the last colon separates the two parts.
 train::GroupAttr parseGroup(mlir::Location loc, llvm::StringRef text);
 
 } // namespace mpc::training

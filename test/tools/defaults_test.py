@@ -194,6 +194,25 @@ def parameter_groups():
         check(lines(mpc(folder, "compile", "-v"), "group") == ["none: fc1.weight, fc1.bias, fc2.weight, fc2.bias"], "no group")
 
 
+def groups_of_kinds():
+    """Checks that groups take norms, biases and embeddings by what the network does with them, whatever their names are."""
+    with harness.folder() as folder:
+        g = Graph()
+        rows = g.node("Gather", [g.weight("a", (9, 6)), g.input("tokens", ["N", 5], INT64)], "rows")
+        normed = g.node("LayerNormalization", [rows, g.weight("b", (6,)), g.weight("c", (6,))], "normed", axis=-1)
+        g.node("LSTM", [g.node("Transpose", [normed], "steps", perm=[1, 0, 2]), g.weight("d", (1, 16, 6)), g.weight("e", (1, 16, 4)), g.weight("f", (1, 32))],
+                            ["all", "last", "cell"], hidden_size=4)
+        flat = g.node("Reshape", ["last", g.constant("flat", np.array([-1, 4]))], "h")
+        g.node("Gemm", [flat, g.weight("g", (4, 3)), g.weight("h.weight", (3,))], "logits")
+        g.output("logits", ["N", 3]).save(f"{folder}/model.onnx")
+        options = ["--optimizer=adamw", "--param-group=@norms,@biases:wd=0", "--param-group=@embeddings:lr=0.5"]
+        wanted = ["'@norms,@biases' (lr x 1, weight_decay 0): b, c, f, h.weight", "'@embeddings' (lr x 0.5): a", "none: d, e, g"]
+        check(lines(mpc(folder, "check", *options), "group") == wanted, lines(mpc(folder, "check", *options), "group"))
+        mpc(folder, "compile", *options)
+        said = harness.must([f"{folder}/model", "info"])
+        check([line.split(maxsplit=1)[1] for line in said.splitlines() if line.startswith("group ")] == wanted, said)
+
+
 def shifted_labels():
     """Checks that labels which a language model shifts are checked as other labels are."""
     with harness.folder() as folder:
@@ -247,6 +266,7 @@ CASES = {
     "an activation of its own": own_activation,
     "until the end": until_the_end,
     "parameter groups": parameter_groups,
+    "groups of kinds": groups_of_kinds,
     "shifted labels": shifted_labels,
     "labels of the network": labels_of_the_network,
     "float labels": float_labels,

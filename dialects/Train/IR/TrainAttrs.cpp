@@ -9,7 +9,7 @@
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Nearest.h"
 #include "dialects/Support/Numbers.h"
-#include "dialects/Support/Pattern.h"
+#include "dialects/Train/IR/Groups.h"
 #include "dialects/Train/Optimizers/Registry.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
@@ -274,7 +274,7 @@ LogicalResult GroupAttr::verify(EmitError emitError, StringRef match, FloatAttr 
     if (number && !(std::isfinite(number.getValueAsDouble()) && number.getValueAsDouble() >= 0))
       return emitErrorWithHint(emitError, "parameter group '" + match + "': cannot set '" + key + "' so",
                                "a group sets lr (a factor) and weight_decay, not negative");
-  return compilePattern(emitError, match);
+  return GroupPattern::verify(emitError, match);
 }
 
 Attribute GroupAttr::parse(AsmParser &parser, Type) {

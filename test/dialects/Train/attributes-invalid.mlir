@@ -164,3 +164,18 @@ train.step @main() attributes {clip_norm = 1, optimizer = #train.optimizer<sgd>,
 train.step @main() attributes {groups = ["w"], optimizer = #train.optimizer<sgd>, parameters = [], scaler = #train.scaler<none>} {
   train.yield
 }
+
+// -----
+// expected-error @+2 {{'@norm' is no kind of parameters}}
+// expected-note @+1 {{hint: the kinds are @norms, @biases, @embeddings; a regular expression stands alone}}
+func.func private @f() attributes {a = #train.group<"@norm", lr = 2>}
+
+// -----
+// expected-error @+2 {{'bias$' is no kind of parameters}}
+// expected-note @+1 {{hint: the kinds are}}
+func.func private @f() attributes {a = #train.group<"@norms,bias$", lr = 2>}
+
+// -----
+// expected-error @+2 {{'' is no kind of parameters}}
+// expected-note @+1 {{hint: the kinds are}}
+func.func private @f() attributes {a = #train.group<"@norms,", lr = 2>}

@@ -19,10 +19,10 @@ train.step @numbers() attributes {optimizer = #train.optimizer<sgd, weight_decay
 }
 
 // CHECK: train.step @adam
-// CHECK-SAME: groups = [#train.group<"\\.bias$", lr = 2, weight_decay = 0>, #train.group<".*", lr = 0>, #train.group<"w">]
+// CHECK-SAME: groups = [#train.group<"\\.bias$", lr = 2, weight_decay = 0>, #train.group<".*", lr = 0>, #train.group<"w">, #train.group<"@norms,@biases", weight_decay = 0>]
 // CHECK-SAME: optimizer = #train.optimizer<adam, beta1 = 0.30000000000000004>
 // CHECK-SAME: scaler = #train.scaler<dynamic, growth_interval = 7, min_scale = 1, max_scale = 16777216, hysteresis = 2>
-train.step @adam() attributes {groups = [#train.group<"\\.bias$", weight_decay = 0.0, lr = 2>, #train.group<".*", lr = 0>, #train.group<"w", lr = 1>],
+train.step @adam() attributes {groups = [#train.group<"\\.bias$", weight_decay = 0.0, lr = 2>, #train.group<".*", lr = 0>, #train.group<"w", lr = 1>, #train.group<"@norms,@biases", weight_decay = 0.0>],
                                optimizer = #train.optimizer<adam, beta1 = 0.30000000000000004, beta2 = 0.999>, parameters = [@w],
                                scaler = #train.scaler<dynamic, hysteresis = 2, growth_interval = 7.0, max_scale = 16777216, min_scale = 1, init_scale = 65536>} {
   train.yield

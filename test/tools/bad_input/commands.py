@@ -177,6 +177,8 @@ ROWS = [
     Row("group-pattern", C + "--param-group (:lr=0.1", ["'('"]),
     Row("group-key", C + "--param-group fc1:speed=0.1", ["'speed'"]),
     Row("group-nan", C + "--param-group fc1:lr=nan", ["lr"]),
+    Row("group-kind", C + "--param-group @norm:lr=0.1", ["'@norm'", "@norms, @biases, @embeddings"]),
+    Row("group-kind-matches-nothing", C + "--param-group @biases,@norms:lr=0.1", ["'@norms' matches no parameter", "scales and shifts of norms"]),
     Row("group-matches-nothing", C + "--param-group conv9:lr=0.1", ["conv9"]),
     Row("step-key", "mpc compile mlp.onnx --batch 8 -o out --step a:colour=red", ["'colour=red'"]),
     Row("two-steps-of-one-name", "mpc compile mlp.onnx --batch 8 -o out --step a:loss=mse:logits:t --step a:loss=mse:logits:t", ["two steps are named 'a'"]),
