@@ -46,7 +46,7 @@ private:
   void load(const Batches &batches, const Batches::Batch &batch, const Entry &entry, int64_t iteration);
   void takeReports(bool all, bool last);
   void noteBounds(const IterationReport &done);
-  void noteBadSamples(const BadSamples &bad, size_t &noted);
+  void noteBadSamples(const BadSamples &bad, size_t &noted, const char *option);
   void watchSteps(const IterationReport &done);
   std::string replay(size_t optimizer, int64_t iteration);
   std::string lastGood() const;
@@ -134,15 +134,6 @@ void Trainer::notePreprocessingOf(const std::string &init) {
                            "; this training has ", data_.preprocessing().text(), " (--scale, --normalize)"));
 }
 
-/// Returns "classes: 0 cat, 1 dog", with at most ten of them.
-static std::string classesLine(const std::vector<std::string> &classes) {
-  constexpr size_t kShown = 10;
-  std::string text = "classes: ";
-  for (size_t i = 0; i < std::min(classes.size(), kShown); ++i)
-    text += concat(i == 0 ? "" : ", ", i, " ", classes[i]);
-  return classes.size() > kShown ? concat(text, ", … ", classes.size() - 1, " ", classes.back()) : text;
-}
-
 static std::string orNone(const std::string &text) { return text.empty() ? "none" : text; }
 
 void Trainer::resume() {
@@ -204,7 +195,7 @@ void Trainer::resume() {
   notePreprocessingOf(options_.init);
   if (std::vector<std::string> trained = classesOf(options_.init);
       !trained.empty() && !data_.classes().empty() && trained != data_.classes())
-    note(concat(options_.init, " was trained with other ", classesLine(trained)));
+    note(concat(options_.init, " was trained with other ", classesText(trained)));
 }
 
 void Trainer::checkInjection() const {
@@ -346,18 +337,19 @@ void Trainer::report(const IterationReport &done, bool last) {
 }
 
 /// Notes samples that could not be read since the last note.
-void Trainer::noteBadSamples(const BadSamples &bad, size_t &noted) {
+void Trainer::noteBadSamples(const BadSamples &bad, size_t &noted, const char *option) {
   if (bad.count() == noted)
     return;
   noted = bad.count();
-  progress_->line("note: " + bad.text());
-  log_->note(cursor_.iteration, bad.text());
+  const std::string text = concat(option, ": ", bad.text());
+  progress_->line("note: " + text);
+  log_->note(cursor_.iteration, text);
 }
 
 /// Prints the line of an epoch, which stays on the screen. A pass of a single step (a program without inputs) has one
 /// only where the step is logged.
 void Trainer::endEpoch() {
-  noteBadSamples(data_.badSamples(), badNoted_);
+  noteBadSamples(data_.badSamples(), badNoted_, "--data");
   if (perEpoch_ == 1 && !logged(cursor_.iteration) && cursor_.iteration < total_)
     return;
   std::string head =
@@ -402,7 +394,7 @@ void Trainer::validate() {
   int64_t epoch = (cursor_.iteration - 1) / perEpoch_ + 1;
   double before = progress_->seconds();
   Evaluation evaluation = evaluate(session_, *validation_);
-  noteBadSamples(validation_->badSamples(), badOfValidationNoted_);
+  noteBadSamples(validation_->badSamples(), badOfValidationNoted_, "--val");
   log_->evaluation(cursor_.iteration, epoch, evaluation);
   std::string text = concat("epoch ", epoch, "  step ", cursor_.iteration);
   if (evaluation.loss)
@@ -470,7 +462,10 @@ TrainResult Trainer::run() {
   for (const std::string &text : data_.notesOnBytes(inputsOf(loop_.entries())))
     progress_->line("note: " + text);
   if (!data_.classes().empty())
-    progress_->line(classesLine(data_.classes()));
+    progress_->line(classesText(data_.classes()));
+  else if (validation_ && !validation_->classes().empty())
+    progress_->line(concat("note: the training's data does not name its classes; --val has the ",
+                           classesText(validation_->classes())));
   if (!data_.augmentation().empty())
     progress_->line("augmentation: " + data_.augmentation());
   resume();

@@ -78,6 +78,9 @@ static Dataset openData(const Session &session, const Options &options, const st
   Dataset data(files, inputsOf(entries), session.manifest().batch);
   if (!data.preprocessingNote().empty())
     options.session.note(data.preprocessingNote());
+  if (!options.checkpoint.empty() && files.classes.empty() && !data.classes().empty())
+    options.session.note(concat(options.checkpoint, " does not name the classes of its training; the data has the ",
+                                classesText(data.classes())));
   return data;
 }
 

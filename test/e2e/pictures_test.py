@@ -163,6 +163,20 @@ def classes_travel():
         write_pictures(f"{folder}/cows", t.pictures[of_cows], t.labels[of_cows])
         # The only folder is the training's class 2.
         check(t.eval("cows", step)[0] == t.eval("cows.npz", step)[0], "cows are not class 2")
+        # A list without names has the numbers of the training's classes.
+        for label, expected in ((2, None), (3, "numbers.csv: has a class of the number 3; the training had 3 classes: ant, bee, cow")):
+            with open(f"{folder}/numbers.csv", "w") as file:
+                file.write("".join(f"cows/cow/{name},{label}\n" for name in sorted(os.listdir(f"{folder}/cows/cow"))))
+            if expected:
+                said = t.run("eval", "--data", "numbers.csv", "--checkpoint", step, fails=True)
+                check(expected in said, said)
+            else:
+                check(t.eval("numbers.csv", step)[0] == t.eval("cows.npz", step)[0], "number 2 is not class 2")
+        # Where a training does not know names, those of a folder need not mean the same numbers.
+        said = t.train("x=train,label=train.npz", "n", "--val", "cows")
+        check("note: the training's data does not name its classes; --val has the classes: 0 cow" in said, said)
+        _, said = t.eval("cows", "n/" + t.bytes_of("n")[0])
+        check(" does not name the classes of its training; the data has the classes: 0 cow" in said, said)
         os.rename(f"{folder}/cows/cow", f"{folder}/cows/yak")
         said = t.run("eval", "--data", "cows", "--checkpoint", step, fails=True)
         check("cows: has the class 'yak', which the training did not have; it had ant, bee, cow" in said, said)
@@ -203,9 +217,9 @@ def damaged():
         said = t.train("train", "stopped", fails=True)
         check("train/bee/025.png: " in said, said)
         said = t.train("train", "c", "--bad-samples=skip", AUGMENT)
-        check("note: 1 sample could not be read and is left out of its batch, first train/bee/025.png: " in said, said)
+        check("note: --data: 1 sample could not be read and is left out of its batch, first train/bee/025.png: " in said, said)
         said = t.train("train.npz", "v", "--bad-samples=skip", "--val", "train")
-        check("note: 1 sample could not be read" in said, said)
+        check("note: --val: 1 sample could not be read" in said, said)
         said = t.run("predict", "--data", "train", "--out", "p.npz", "--bad-samples=skip", fails=True)
         check("unknown option '--bad-samples" in said, said)
         t.train("train", "d", "--bad-samples=skip", AUGMENT, "--readers=3")
@@ -223,7 +237,7 @@ def damaged():
         result, _ = t.eval("train", step, "--bad-samples=skip")
         check(result["samples"] == 3 * EACH - 1 - 2 * BATCH, result)
         said = t.train("train", "e", "--bad-samples=skip", "--no-shuffle")
-        check(f"note: {2 * BATCH} samples could not be read and are left out of their batches, first train/cow/0" in said, said)
+        check(f"note: --data: {2 * BATCH} samples could not be read and are left out of their batches, first train/cow/0" in said, said)
         for name in CLASSES:
             for i in os.listdir(f"{folder}/train/{name}"):
                 with open(f"{folder}/train/{name}/{i}", "wb") as file:

@@ -53,6 +53,9 @@ std::vector<std::string> namedFiles(const std::vector<std::string> &files);
 /// Returns the distinct inputs of some entries (entries may share inputs by name).
 std::vector<const Port *> inputsOf(const std::vector<const Entry *> &entries);
 
+/// Returns "classes: 0 cat, 1 dog", with at most ten of them.
+std::string classesText(const std::vector<std::string> &classes);
+
 /// Throws Error where bad samples are to be skipped and states are carried from batch to batch: each sample would go on
 /// from the state of another one.
 void checkBadSamples(const Manifest &manifest, const DataOptions &options);

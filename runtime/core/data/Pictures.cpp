@@ -49,6 +49,14 @@ void Dataset::addPictures(const std::shared_ptr<PictureFiles> &files, const std:
   add(port.name, std::move(source));
 }
 
+std::string classesText(const std::vector<std::string> &classes) {
+  constexpr size_t kShown = 10;
+  std::string text = "classes: ";
+  for (size_t i = 0; i < std::min(classes.size(), kShown); ++i)
+    text += concat(i == 0 ? "" : ", ", i, " ", classes[i]);
+  return classes.size() > kShown ? concat(text, ", … ", classes.size() - 1, " ", classes.back()) : text;
+}
+
 /// Returns "cat, dog, … (12 in all)".
 static std::string listOf(const std::vector<std::string> &names) {
   constexpr size_t kShown = 10;
@@ -62,11 +70,24 @@ static std::string listOf(const std::vector<std::string> &names) {
 static std::vector<int64_t> numbersOf(const std::vector<std::string> &names, const std::vector<std::string> &known,
                                       const std::string &path) {
   std::vector<int64_t> numbers;
+  bool counted = true; // whether the classes have no names but their numbers
+  for (size_t i = 0; i < names.size(); ++i)
+    counted &= names[i] == concat(i);
+  if (counted && known.size() >= names.size() && std::find(known.begin(), known.end(), names[0]) == known.end()) {
+    for (size_t i = 0; i < names.size(); ++i)
+      numbers.push_back(int64_t(i));
+    return numbers;
+  }
+  if (counted && std::find(known.begin(), known.end(), names[0]) == known.end())
+    fail(path,
+         concat("has a class of the number ", names.size() - 1, "; the training had ", known.size(),
+                " classes: ", listOf(known)),
+         "number the classes from 0, in the order of the training's");
   for (const std::string &name : names) {
     auto at = std::find(known.begin(), known.end(), name);
     if (at == known.end())
       fail(path, concat("has the class '", name, "', which the training did not have; it had ", listOf(known)),
-           "give the folders the names that the training's had, or leave that class out");
+           "give the classes the names that the training's had, or leave that class out");
     numbers.push_back(at - known.begin());
   }
   return numbers;
