@@ -303,9 +303,9 @@ std::string plotOf(const std::vector<TrainingLog> &logs, const PlotOptions &opti
 }
 
 void plot(const PlotOptions &options) {
+  checkOutput(options.out, options.logs);
   if (!options.out.ends_with(".svg"))
     fail(options.out, "is not the name of an SVG file, the only form that plot draws", "give a name that ends in .svg");
-  checkOutput(options.out, options.logs);
   std::vector<TrainingLog> logs;
   for (const std::string &path : options.logs)
     logs.push_back(readLog(path));

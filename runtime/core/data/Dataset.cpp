@@ -4,9 +4,9 @@
 #include "runtime/core/data/Kinds.h"
 #include "runtime/core/data/Npz.h"
 #include "runtime/core/data/PictureFiles.h"
-#include "runtime/core/data/Split.h"
 #include "runtime/host/Threads.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Split.h"
 
 #include <algorithm>
 #include <cmath>

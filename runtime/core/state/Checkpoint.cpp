@@ -2,12 +2,12 @@
 #include "runtime/core/state/Checkpoint.h"
 
 #include "runtime/core/NonFinite.h"
-#include "runtime/core/data/Split.h"
 #include "runtime/core/state/Network.h"
 #include "runtime/core/state/Safetensors.h"
 #include "runtime/support/AtomicFile.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Random.h"
+#include "runtime/support/Split.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/images/augment/Steps.h"
 
-#include "runtime/core/data/Split.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Split.h"
 
 #include <algorithm>
 #include <charconv>
