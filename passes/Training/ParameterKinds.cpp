@@ -1,7 +1,7 @@
 //===- ParameterKinds.cpp - norms, biases and embeddings among the parameters ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a parameter is shows in the op that reads it, behind ops that only move its elements:
+// The op that reads a parameter, behind ops that only move its elements, decides of which kinds the parameter is:
 //   @norms       the scale or shift of a batch, layer, group, instance or RMS norm
 //   @biases      a vector in a sum, as the bias of a convolution, of a product and of a recurrent network's gates, for
 //                which ONNX has a matrix with a row for each direction

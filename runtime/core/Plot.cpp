@@ -45,7 +45,7 @@ std::vector<std::string> shortNames(const std::vector<std::string> &paths) {
 }
 
 namespace {
-/// What one optimizer of one run did.
+/// Holds what one optimizer of one run did.
 struct Optimizer {
   const TrainingLog *log;
   std::string prefix; // of its columns: "" or "steps.head."

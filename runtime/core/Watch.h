@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a training does about its evaluations: it keeps the best checkpoint, ends when nothing improves, and lowers the
-// learning rate on a plateau.
+// A training watches its evaluations: it keeps the best checkpoint, ends when nothing improves, and lowers the learning
+// rate on a plateau.
 #pragma once
 
 #include "runtime/core/Evaluate.h"
@@ -45,7 +45,7 @@ private:
   int64_t step_ = 0, waited_ = 0, events_ = 0;
 };
 
-/// What a training watches.
+/// Says what a training watches.
 struct WatchOptions {
   std::string saveBest;            // the metric whose best checkpoint is kept; empty: none
   int64_t patience = 0;            // evaluations without improvement that end the training; 0: none do
@@ -78,7 +78,7 @@ public:
   void restoreBest(const std::string &state);
 
 private:
-  /// What the best values are for, and the options that ask for them.
+  /// A best value has one of these uses, and an option asks for each.
   enum Use { Save, Stop, Plateau, Uses };
   static constexpr const char *kOptions[Uses] = {"--save-best", "--early-stop", "--schedule plateau"};
   bool restore(Use use, const std::string &state);

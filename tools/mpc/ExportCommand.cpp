@@ -71,14 +71,26 @@ TrainedInputs trainedInputs(const rt::Preprocessing &stored, bool nodes) {
 
 /// Says in one line where the preprocessing of the training went.
 std::string preprocessingText(const rt::Preprocessing &stored, const ExportedModel &model, bool nodes) {
-  if (!nodes)
-    return "the training preprocessed its inputs (" + stored.text() +
-           "); mpc run does the same by the model's metadata, other programs must do it, or --preprocess puts it into "
-           "the graph";
+  std::string transforms; // are done to pictures in files, before there is an input
+  for (const auto &[name, steps] : stored.inputs)
+    if (!steps.transform.empty())
+      transforms += "; give '" + name + "' pictures of its size (transform " + steps.transform + ")";
   rt::Preprocessing done;
-  for (const std::string &name : model.preprocessed)
+  auto add = [&](const std::string &name) {
     done.inputs[name] = stored.inputs.at(name);
-  return "preprocessing in the graph: " + done.text();
+    done.inputs[name].transform.clear();
+  };
+  if (nodes) {
+    for (const std::string &name : model.preprocessed)
+      add(name);
+    return "preprocessing in the graph: " + done.effective().text() + transforms;
+  }
+  for (const auto &[name, steps] : stored.inputs)
+    add(name);
+  return "the training preprocessed its inputs (" + done.effective().text() +
+         "); mpc run does the same by the model's metadata, other programs must do it, or --preprocess puts it into "
+         "the graph" +
+         transforms;
 }
 
 /// Says in one line what happened to the training form; "" if there was nothing to do.

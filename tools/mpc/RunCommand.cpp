@@ -99,6 +99,9 @@ int run(RunFlags &flags) {
     rt::Preprocessing trained;
     if (!flags.noPreprocess)
       trained = rt::Preprocessing::parse(report.preprocessing, flags.model).value_or(rt::Preprocessing());
+    for (auto &[name, steps] : trained.inputs)
+      steps.transform.clear(); // is done to pictures in files, and the data here are arrays
+    trained = trained.effective();
     if (!trained.inputs.empty())
       say("note: preprocessing of the model: " + trained.text() + " (--no-preprocess leaves it out)\n");
     for (const rt::Port &input : entry.inputs) {

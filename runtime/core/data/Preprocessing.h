@@ -53,7 +53,7 @@ struct Preprocessing {
   static std::optional<Preprocessing> parse(const std::string &text, const std::string &where);
 };
 
-/// What the options --transform, --scale and --normalize say (see DataOptions).
+/// Holds what the options --transform, --scale and --normalize say (see DataOptions).
 struct StepOptions {
   const std::vector<std::string> &transform, &scale, &normalize;
   bool empty() const { return transform.empty() && scale.empty() && normalize.empty(); }
