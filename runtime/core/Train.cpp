@@ -140,6 +140,7 @@ void Trainer::resume() {
   cursor_.preprocessing = data_.preprocessing();
   cursor_.classes = data_.classes();
   cursor_.augmentation = data_.augmentation();
+  cursor_.options = options_.typed;
   cursor_.samples = data_.samples();
   cursor_.seed = options_.seed;
   const Variable *state = session_.manifest().carriedState();
@@ -169,6 +170,10 @@ void Trainer::resume() {
         note(concat("from here on --augment is ", orNone(cursor_.augmentation),
                     "; the checkpoint comes from training with ", orNone(found->augmentation)));
       found->augmentation = cursor_.augmentation;
+      if (!found->options.empty() && found->options != cursor_.options) // older checkpoints do not have them
+        note(concat("from here on the options of the training are ", cursor_.options,
+                    "; the checkpoint comes from training with ", found->options));
+      found->options = cursor_.options;
       found->classes = cursor_.classes;
       found->shuffle &= !state; // an embedder's checkpoints do not know an order
       if (found->seed != cursor_.seed || found->shuffle != cursor_.shuffle)

@@ -171,6 +171,26 @@ static void checkScheduleOptions(const CLI::App &command) {
       throw CLI::ValidationError(option, concat("is an option of --schedule ", schedules, ", not of ", schedule));
 }
 
+/// Returns the options that shape a training, as typed: hyperparameters, schedule, and what is kept or ends it. Epochs
+/// are among them where the schedule depends on its length.
+static std::string typedOptions(const CLI::App &command, const Schedule &schedule) {
+  static constexpr std::string_view kNames[] = {"--early-stop", "--save-best", "--nan"};
+  const bool length = schedule.kind == Schedule::Cosine || schedule.kind == Schedule::Linear ||
+                      schedule.kind == Schedule::OneCycle || schedule.kind == Schedule::Polynomial;
+  std::string text;
+  for (const CLI::Option *option : command.get_options()) {
+    const std::string name = option->get_name(), &group = option->get_group();
+    const bool shapes = group == "Hyperparameters" || group == "Learning rate" || std::ranges::count(kNames, name) > 0 ||
+                        (length && (name == "--epochs" || name == "--steps"));
+    if (!shapes || option->count() == 0)
+      continue;
+    text += concat(text.empty() ? "" : " ", name);
+    for (const std::string &value : option->results())
+      text += concat(&value == &option->results().front() ? "=" : ",", value);
+  }
+  return text.empty() ? "none" : text;
+}
+
 static void addTrain(CLI::App &app, const Program *program, Options &options) {
   TrainOptions &train = options.train;
   CLI::App &command = *app.add_subcommand("train", "train on data, with checkpoints and evaluation");
@@ -286,6 +306,7 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   setExample(command, "train --data train.npz --val test.npz --epochs 5 --checkpoint-dir checkpoints");
   command.callback([&options, &command] {
     checkScheduleOptions(command);
+    options.train.typed = typedOptions(command, options.train.schedule);
     options.command = Options::Train;
   });
 }

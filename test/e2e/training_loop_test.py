@@ -139,6 +139,19 @@ def windows():
         check(open(f"{p.path}/cut/{last}", "rb").read() == open(f"{p.path}/whole/{last}", "rb").read(), "other parameters")
 
 
+def resumed_otherwise():
+    """A training that is resumed with other options than it had says so, and says nothing where they are the same."""
+    with Program() as p:
+        cosine = ["--schedule=cosine", "--warmup", "5", "--epochs=2", "--save-best"]
+        text = p.train(*cosine, "--checkpoint-dir", "ck", "--checkpoint-every", "7")
+        os.remove(f"{p.path}/ck/step-00000020.safetensors")
+        told = "the options of the training are"
+        text = p.train(*cosine, "--checkpoint-dir", "ck", "--resume")
+        check("resumed after step 14" in text and told not in text, text)
+        text = p.train("--epochs=3", "--lr", "0.1", "--checkpoint-dir", "ck", "--resume")
+        check(f"note: from here on {told} --lr=0.1; the checkpoint comes from training with --epochs=2 --lr=0.5 --schedule=cosine --warmup=5 --save-best" in text, text)
+
+
 def terminal():
     """In 80 columns the two lines of an epoch hold loss, rate and time, and the values of the evaluation, without a wrap."""
     with Program() as p:
@@ -195,6 +208,7 @@ CASES = {
     "schedules": schedules,
     "evaluations within an epoch": within_an_epoch,
     "windows": windows,
+    "a resumed training with other options": resumed_otherwise,
     "a terminal": terminal,
     "classes": per_class,
 }

@@ -42,6 +42,8 @@ static constexpr char kPreprocessing[] = "preprocessing";
 static constexpr char kClasses[] = "classes", kAugmentation[] = "augmentation";
 /// The key of Cursor::watches.
 static constexpr char kWatches[] = "watches";
+/// The key of Cursor::options.
+static constexpr char kOptions[] = "options";
 
 /// Returns for each optimizer the number of micro-batches of an update: "1,4".
 static std::string accumulateText(const Manifest &manifest) {
@@ -84,6 +86,8 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
     put(kClasses, classes);
   if (!cursor.augmentation.empty())
     put(kAugmentation, cursor.augmentation);
+  if (!cursor.options.empty())
+    put(kOptions, cursor.options);
   if (!cursor.watches.empty())
     put(kWatches, cursor.watches);
   writeSafetensors(path, tensors, std::move(metadata));
@@ -154,6 +158,7 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
   cursor.preprocessing = Preprocessing::parse(reader.metadata(kPreprocessing), path);
   cursor.classes = classesIn(reader);
   cursor.augmentation = reader.metadata(kAugmentation);
+  cursor.options = reader.metadata(kOptions);
   cursor.watches = reader.metadata(kWatches);
   for (const Variable *v : variables)
     session.setVariable(v->name, reader.tensors().at(v->name).view());

@@ -24,6 +24,7 @@ struct Cursor {
   std::optional<Preprocessing> preprocessing = {};
   std::vector<std::string> classes = {}; // Dataset::classes
   std::string augmentation = {};         // Dataset::augmentation
+  std::string options = {};              // TrainOptions::typed
   std::string watches = {};              // the best values so far (Watches::state)
 };
 
