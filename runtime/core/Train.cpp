@@ -464,10 +464,15 @@ TrainResult Trainer::run() {
   if (!options_.checkpointFolder.empty())
     folder_.emplace(options_.checkpointFolder, options_.keep,
                     [&](const std::string &text) { progress_->line("note: " + text); });
+  for (const std::string &text : data_.notesOnFiles())
+    progress_->line("note: " + text);
+  if (validation_)
+    for (const std::string &text : validation_->notesOnFiles())
+      progress_->line("note: " + text);
   for (const std::string &text : data_.notesOnBytes(inputsOf(loop_.entries())))
     progress_->line("note: " + text);
   if (!data_.classes().empty())
-    progress_->line(classesText(data_.classes()));
+    progress_->line(concat(data_.samples(), " samples; ", classesText(data_.classes())));
   else if (validation_ && !validation_->classes().empty())
     progress_->line(concat("note: the training's data does not name its classes; --val has the ",
                            classesText(validation_->classes())));

@@ -40,8 +40,8 @@ struct TrainOptions {
   int64_t checkpointEvery = 0;   // in steps; 0: at the end of each epoch
   int64_t keep = 3;              // number of checkpoints to keep; 0: all
   bool resume = false;
-  /// The options that shape the training beside its data, as typed: "--lr=0.1 --schedule=cosine", or "none". Checkpoints
-  /// hold them, and a training that is resumed with others says so. Empty: not known.
+  /// The options that shape the training beside its data, as typed: "--lr=0.1 --schedule=cosine", or "none".
+  /// Checkpoints hold them, and a training that is resumed with others says so. Empty: not known.
   std::string typed;
   WatchOptions watch;
   OnNan onNan = OnNan::Stop;

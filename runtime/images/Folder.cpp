@@ -87,8 +87,7 @@ public:
   void add(const Listing &listing, const std::string &prefix, const Place *place, int32_t label) {
     for (const std::string &picture : listing.pictures)
       source_.add(prefix + picture, label);
-    if (other_.empty() && !listing.others.empty())
-      other_ = concat(root_, prefix, listing.others.front());
+    seeOthers(listing, prefix);
     for (const std::string &folder : listing.folders)
       descend(concat(prefix, folder, "/"), place, label);
   }
@@ -97,13 +96,31 @@ public:
     Listing listing = list(root_ + prefix, above, place);
     add(listing, prefix, &place, label);
   }
-  /// Forgets the other files that were seen, and returns the path of the first or an empty string.
+  /// Counts the files of a folder that are no pictures.
+  void seeOthers(const Listing &listing, const std::string &prefix) {
+    for (const std::vector<std::string> *names : {&listing.others, &listing.archives}) {
+      if (!names->empty() && first_.empty())
+        first_ = concat(root_, prefix, names->front());
+      if (!names->empty() && other_.empty())
+        other_ = concat(root_, prefix, names->front());
+      others_ += int64_t(names->size());
+    }
+  }
+  /// Returns the path of the first file that was seen since the last call and is no picture, or an empty string.
   std::string takeOther() { return std::exchange(other_, {}); }
+  /// Returns a sentence about all files that are no pictures, or an empty string.
+  std::string leftOut() const {
+    if (others_ == 0)
+      return "";
+    return concat(others_, others_ == 1 ? " file is" : " files are", " left out, not being named .jpg, .jpeg or .png",
+                  others_ == 1 ? ": " : ", such as ", first_);
+  }
 
 private:
   Source &source_;
   const std::string &root_;
-  std::string other_;
+  std::string other_, first_;
+  int64_t others_ = 0;
 };
 } // namespace
 
@@ -119,8 +136,10 @@ std::unique_ptr<const Source> openFolder(const std::string &path) {
   }
   auto source = std::make_unique<Source>(root);
   Walk walk(*source, root);
-  std::string other = listing.others.empty() ? "" : root + listing.others.front();
+  std::string other;
   if (listing.pictures.empty()) {
+    walk.seeOthers(listing, "");
+    other = walk.takeOther();
     if (int64_t(listing.folders.size()) > kMostClasses)
       fail(path, concat("has ", listing.folders.size(), " folders; at most ", kMostClasses, " classes are read"),
            "name a folder whose folders are classes");
@@ -149,6 +168,7 @@ std::unique_ptr<const Source> openFolder(const std::string &path) {
   if (source->samples() == 0)
     fail(path, other.empty() ? "holds no picture" : concat("holds no picture, but other files such as ", other),
          "name a folder with JPEG or PNG files in a folder for each class");
+  source->setNote(walk.leftOut());
   return source;
 }
 

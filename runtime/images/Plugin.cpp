@@ -79,6 +79,8 @@ void describe(const mpc_data_source *source, int64_t sample, char *where, size_t
   rt::attempt([&] { copy(where, bytes, unwrap(source).describe(sample), true); });
 }
 
+void note(const mpc_data_source *source, char *text, size_t bytes) { copy(text, bytes, unwrap(source).note()); }
+
 int checkSteps(const char *steps, const char *option, char *normal, size_t bytes, mpc_data_error *error) {
   auto check = [&] {
     const std::string text = PictureSteps::parse(steps, option).text();
@@ -147,9 +149,9 @@ extern "C" [[gnu::visibility("default")]] const mpc_data_plugin *mpc_data_entry(
   static const mpc_data_plugin plugin = [] {
     std::snprintf(name, sizeof name, "pictures (libjpeg-turbo %s, libspng %s)", MPC_TEXT(LIBJPEG_TURBO_VERSION),
                   spng_version_string());
-    return mpc_data_plugin{MPC_DATA_ABI, name,      recognizes, open,        close,      samples,
-                           classes,      className, label,      describe,    checkSteps, openMaker,
-                           closeMaker,   make,      openReader, closeReader, look,       decode};
+    return mpc_data_plugin{MPC_DATA_ABI, name,       recognizes,  open, close,      samples,   classes,
+                           className,    label,      describe,    note, checkSteps, openMaker, closeMaker,
+                           make,         openReader, closeReader, look, decode};
   }();
   return &plugin;
 }

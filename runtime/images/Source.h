@@ -41,6 +41,8 @@ public:
   std::string path(const Sample &sample) const;
   /// Returns where the sample comes from: its path, or "ARCHIVE: MEMBER".
   std::string describe(int64_t index) const;
+  /// Returns what a user should know, or an empty text.
+  const std::string &note() const { return note_; }
 
   // These build a source.
   /// `folder`: names that do not begin with '/' are relative to it; it ends with '/' or is empty.
@@ -49,13 +51,15 @@ public:
   void add(std::string_view name, Sample sample);
   int32_t addArchive(Archive archive);
   void setClasses(std::vector<std::string> names) { classes_ = std::move(names); }
+  void setNote(std::string text) { note_ = std::move(text); }
   /// Replaces each label by its entry in `labels`.
   void renumber(const std::vector<int32_t> &labels);
 
 private:
   const char *name(const Sample &sample) const { return names_.c_str() + sample.name; }
 
-  std::string folder_, names_; // each name ends with a zero byte
+  std::string folder_, note_;
+  std::string names_; // each name ends with a zero byte
   std::vector<Sample> samples_;
   std::vector<Archive> archives_;
   std::vector<std::string> classes_;

@@ -180,8 +180,8 @@ static std::string typedOptions(const CLI::App &command, const Schedule &schedul
   std::string text;
   for (const CLI::Option *option : command.get_options()) {
     const std::string name = option->get_name(), &group = option->get_group();
-    const bool shapes = group == "Hyperparameters" || group == "Learning rate" || std::ranges::count(kNames, name) > 0 ||
-                        (length && (name == "--epochs" || name == "--steps"));
+    const bool shapes = group == "Hyperparameters" || group == "Learning rate" ||
+                        std::ranges::count(kNames, name) > 0 || (length && (name == "--epochs" || name == "--steps"));
     if (!shapes || option->count() == 0)
       continue;
     text += concat(text.empty() ? "" : " ", name);

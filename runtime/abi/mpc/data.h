@@ -86,6 +86,8 @@ typedef struct mpc_data_plugin {
   int64_t (*label)(const mpc_data_source *, int64_t sample); /* the index of the sample's class; -1: it has none */
   /* Writes where the sample comes from, as in mpc_data_error. */
   void (*describe)(const mpc_data_source *, int64_t sample, char *where, size_t bytes);
+  /* Writes what a user should know of the source: "3 files are left out, ...". An empty text: nothing. */
+  void (*note)(const mpc_data_source *, char *text, size_t bytes);
 
   /* Checks steps, and writes them in their normal form, with all numbers. `option`: "--transform" or "--augment".
    * Returns 0, or -1 and fills `error`. */

@@ -84,6 +84,8 @@ public:
   const std::string &augmentation() const { return augmentation_; }
   /// Returns the samples that could not be read so far.
   const BadSamples &badSamples() const { return *bad_; }
+  /// Returns a line for each collection of pictures of which a user should know something.
+  std::vector<std::string> notesOnFiles() const;
   /// Returns a line for each float input that takes bytes above 1 of which nobody has said how they shall be changed.
   std::vector<std::string> notesOnBytes(const std::vector<const Port *> &inputs) const;
 

@@ -25,6 +25,12 @@ PictureFiles::PictureFiles(const std::string &path, const std::string &installat
     failAs(error);
 }
 
+std::string PictureFiles::note() const {
+  char text[1024] = "";
+  plugin_->note(source_, text, sizeof text);
+  return text;
+}
+
 std::vector<std::string> PictureFiles::classes() const {
   std::vector<std::string> names;
   for (int64_t i = 0, count = plugin_->classes(source_); i < count; ++i)

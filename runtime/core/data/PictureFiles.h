@@ -26,6 +26,8 @@ public:
   std::vector<std::string> classes() const;
   /// Returns the class of a sample.
   int64_t label(int64_t sample) const { return plugin_->label(source_, sample); }
+  /// Returns what a user should know of the files: "3 files are left out, ...", or "".
+  std::string note() const;
   const mpc_data_source *source() const { return source_; }
 
 private:

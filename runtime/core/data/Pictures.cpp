@@ -165,6 +165,14 @@ void Dataset::bindPictures(const std::string &path, const std::string &name, con
     addClasses(*files, path, *classes.front(), options);
 }
 
+std::vector<std::string> Dataset::notesOnFiles() const {
+  std::vector<std::string> notes;
+  for (const auto &[path, files] : collections_)
+    if (std::string note = files->note(); !note.empty())
+      notes.push_back(concat(path, ": ", note));
+  return notes;
+}
+
 std::vector<std::string> Dataset::pictureInputs(bool fromFiles) const {
   std::vector<std::string> names;
   for (const auto &[name, source] : sources_)

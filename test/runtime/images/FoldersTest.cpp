@@ -44,6 +44,9 @@ TEST(Folders, AreClasses) {
     const std::pair<const char *, int> expected[] = {
         {"Zebra/x.jpeg", 0}, {"cat/1.jpg", 1}, {"cat/deep/er/1.Png", 1}, {"dog/10.JPEG", 2}, {"dog/2.jpg", 2}};
     ASSERT_EQ(source.samples(), 5);
+    char note[200];
+    plugin().note(source.source(), note, sizeof note);
+    EXPECT_EQ(note, "4 files are left out, not being named .jpg, .jpeg or .png, such as " + folder / "readme.txt");
     for (int64_t i = 0; i < 5; ++i) {
       EXPECT_EQ(source.where(i), folder / expected[i].first);
       EXPECT_EQ(source.label(i), expected[i].second);
