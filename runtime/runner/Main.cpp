@@ -78,6 +78,10 @@ static Dataset openData(const Session &session, const Options &options, const st
   Dataset data(files, inputsOf(entries), session.manifest().batch);
   if (!data.preprocessingNote().empty())
     options.session.note(data.preprocessingNote());
+  for (const std::string &note : data.notesOnFiles())
+    options.session.note(note);
+  if (options.checkpoint.empty() && options.command != Options::Trace && !session.manifest().steps.empty())
+    options.session.note("without --checkpoint, the parameters are the initial ones");
   if (!options.checkpoint.empty() && files.classes.empty() && !data.classes().empty())
     options.session.note(concat(options.checkpoint, " does not name the classes of its training; the data has the ",
                                 classesText(data.classes())));
