@@ -191,10 +191,14 @@ static std::string numpyName(Type element) {
 }
 
 /// A text such as ", classes 0 to 9, or -100 where a label does not count".
-static std::string valuesText(DictionaryAttr attributes) {
+static std::string valuesText(DictionaryAttr attributes, Type element) {
   std::string text;
   if (auto below = attributes.getAs<IntegerAttr>(train::kLabelsBelowAttr))
     text += (", classes 0 to " + Twine(below.getInt() - 1)).str();
+  if (auto of = attributes.getAs<DictionaryAttr>(train::kLabelsOfAttr); of && isa<FloatType>(element))
+    text += (", probabilities of classes, or for each label the number of a class from 0 to " +
+             Twine(of.getAs<DenseI64ArrayAttr>("shape")[of.getAs<IntegerAttr>("axis").getInt()] - 1))
+                .str();
   if (auto ignored = attributes.getAs<IntegerAttr>(train::kLabelsIgnoreAttr))
     text += (", or " + Twine(ignored.getInt()) + " where a label does not count").str();
   if (auto below = attributes.getAs<IntegerAttr>(train::kIndicesBelowAttr))
@@ -234,7 +238,7 @@ std::vector<std::string> mpc::dataArrays(ModuleOp module) {
       }
       os << ']';
       if (DictionaryAttr attributes = entry.getArgAttrDict(i))
-        os << valuesText(attributes);
+        os << valuesText(attributes, type.getElementType());
       if (!llvm::is_contained(lines, line))
         lines.push_back(line);
     }

@@ -74,7 +74,8 @@ static Value bceWithLogits(const GraphBuilder &b, Value x, Value t, const LossSp
   return reduced(b, b.add(b.mul(rest, x), soft), spec);
 }
 
-static constexpr StringLiteral entropyOptions[] = {"axis", "ignore_index", "label_smoothing", "weight", "reduction"};
+static constexpr StringLiteral entropyOptions[] = {"axis",   "ignore_index", "label_smoothing",
+                                                   "weight", "reduction",    "probabilities"};
 static constexpr StringLiteral nllOptions[] = {"axis", "ignore_index", "weight", "reduction"};
 static constexpr StringLiteral elementOptions[] = {"reduction"};
 static constexpr StringLiteral bceOptions[] = {"pos_weight", "reduction"};
@@ -225,6 +226,9 @@ static FailureOr<Value> buildLoss(EntryBuilder &entry, Location loc, const Predi
   FailureOr<Labelled> labelled = labelsFor(entry, target, prediction, spec);
   if (failed(labelled))
     return failure();
+  if (spec.probabilities)
+    return crossEntropyOfProbabilities(b, labelled->scores, labelled->labels, labelled->axis, classWeights(b, spec),
+                                       spec.reduction, spec.labelSmoothing);
   return spec.form->build(b, labelled->scores, labelled->labels, spec);
 }
 
@@ -298,6 +302,17 @@ std::optional<LossSequences> training::lossSequences(EntryBuilder &entry, String
   if (failed(frames))
     return std::nullopt;
   return LossSequences{*frames, loss->prediction.name, StringRef(loss->names).split(':').first.str()};
+}
+
+std::optional<LossProbabilities> training::lossProbabilities(EntryBuilder &entry, StringRef text) {
+  if (text.empty() || text.starts_with("output:"))
+    return std::nullopt;
+  FailureOr<LossSpec> spec = parseLossSpec(entry.loc, text);
+  if (failed(spec) || !spec->probabilities)
+    return std::nullopt;
+  auto [name, target] = splitNames(spec->names, [&](StringRef name) { return bool(entry.output(name)); });
+  Value scores = scoresOf(*spec, entry.output(name));
+  return LossProbabilities{scores, target.str(), classAxis(*spec, typeOf(scores).getRank())};
 }
 
 LogicalResult training::checkLossNames(Location loc, StringRef text, ArrayRef<StatedOutput> outputs) {

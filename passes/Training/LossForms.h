@@ -26,6 +26,15 @@ struct LossSequences {
 /// sequences.
 std::optional<LossSequences> lossSequences(EntryBuilder &entry, llvm::StringRef spec);
 
+/// This is what an evaluation compares where the labels of a loss are probabilities of classes.
+struct LossProbabilities {
+  mlir::Value scores; ///< the network's, before an activation that the loss has itself
+  std::string target; ///< the input with the probabilities
+  int64_t axis;       ///< the dimension of the classes, of both
+};
+/// Finds it in an entry to which attachLoss has attached the same `spec`; nullopt for the other losses.
+std::optional<LossProbabilities> lossProbabilities(EntryBuilder &entry, llvm::StringRef spec);
+
 /// Splits OUTPUT:TARGET. Names may hold colons themselves (`logits:0`), so the output is the shortest name that exists.
 /// Where none exists, the text up to the first colon is taken for it. An empty target means that there is none.
 std::pair<llvm::StringRef, llvm::StringRef> splitNames(llvm::StringRef names,

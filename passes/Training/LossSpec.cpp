@@ -54,6 +54,7 @@ static bool readFlag(StringRef text, bool &flag) {
   return text == "true" || text == "false";
 }
 static bool readZeroInfinity(StringRef text, LossSpec &spec) { return readFlag(text, spec.zeroInfinity); }
+static bool readProbabilities(StringRef text, LossSpec &spec) { return readFlag(text, spec.probabilities); }
 static bool readBatchFirst(StringRef text, LossSpec &spec) { return readFlag(text, spec.batchFirst.emplace()); }
 static bool readMaxTarget(StringRef text, LossSpec &spec) {
   return !text.getAsInteger(10, spec.maxTarget.emplace()) && *spec.maxTarget > 0;
@@ -70,6 +71,7 @@ static constexpr LossOption allOptions[] = {
     // The tool writes out the numbers of a file (tools/mpc/LossWeights.h).
     {"weight", "W0/W1/...|FILE.npy", "numbers with '/' between them", readWeight},
     {"pos_weight", "P|P0/P1/...|FILE.npy", "numbers of at least 0 with '/' between them", readPosWeight},
+    {"probabilities", "", "true or false", readProbabilities},
     {"blank", "0", "a whole number", readBlank},
     {"zero_infinity", "", "true or false", readZeroInfinity},
     {"batch_first", "true|false", "true or false", readBatchFirst},
@@ -157,5 +159,8 @@ FailureOr<LossSpec> training::parseLossSpec(Location loc, StringRef text) {
       return emitErrorWithHint(loc, "loss '" + formName + "': " + key + "='" + value + "' is not " + option.wanted,
                                "write " + describe(*form));
   }
+  if (spec.probabilities && seen.contains("ignore_index"))
+    return emitErrorWithHint(loc, "loss '" + text + "': no label is ignored where labels are probabilities of classes",
+                             "leave ignore_index out; a label whose probabilities are all 0 costs nothing");
   return spec;
 }

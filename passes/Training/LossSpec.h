@@ -55,6 +55,7 @@ struct LossSpec {
   double labelSmoothing = 0;
   llvm::SmallVector<double> weight;    ///< one number for each class; empty means 1 each
   llvm::SmallVector<double> posWeight; ///< of targets that are 1: one number, or one for each of the last dimension
+  bool probabilities = false;          ///< whether a label is a probability for each class instead of a number
   int64_t blank = 0;                   ///< the class that stands for no label, of sequences
   bool zeroInfinity = false;           ///< whether a sequence that its frames cannot hold costs 0 instead of infinity
   std::optional<bool> batchFirst;      ///< whether scores of sequences are [N, T, C] instead of [T, N, C]

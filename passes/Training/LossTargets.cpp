@@ -29,6 +29,11 @@ static Shape without(ArrayRef<int64_t> shape, int64_t axis) {
   return rest;
 }
 
+int64_t training::classAxis(const LossSpec &spec, int64_t rank) {
+  int64_t axis = spec.axis.value_or(rank == 3 ? 2 : 1);
+  return axis < 0 ? axis + rank : axis;
+}
+
 //===-- Labels ----------------------------------------------------------------------===//
 
 namespace {
@@ -44,6 +49,7 @@ public:
 private:
   LogicalResult chooseAxis();
   LogicalResult checkLabels();
+  FailureOr<Value> probabilities();
   void note();
   Labelled columns(Value labels);
 
@@ -68,8 +74,8 @@ LogicalResult LabelFinder::chooseAxis() {
   if (rank < 2)
     return emitErrorWithHint(entry.loc, "scores of classes are [N, C, ...], but the prediction " + scores() + " is not",
                              "name the output with the scores, or use mse, l1, smooth_l1 or bce_with_logits");
+  axis = classAxis(spec, rank);
   if (spec.axis) {
-    axis = *spec.axis < 0 ? *spec.axis + rank : *spec.axis;
     if (axis >= 1 && axis < rank)
       return success();
     return emitErrorWithHint(
@@ -78,7 +84,6 @@ LogicalResult LabelFinder::chooseAxis() {
                    : "write a number from 1 to " + Twine(rank - 1) + ", or from the end, -1 to " + Twine(1 - rank)) +
             "; dimension 0 counts the samples");
   }
-  axis = rank == 3 ? 2 : 1;
   if (rank == 2 || !labels)
     return success();
   if (fits(1) && fits(rank - 1))
@@ -109,6 +114,18 @@ LogicalResult LabelFinder::checkLabels() {
                            hint);
 }
 
+/// Returns the fp32 probabilities of the classes, and makes `labels` their input.
+FailureOr<Value> LabelFinder::probabilities() {
+  if (labels && !isFloat(labels))
+    return emitErrorWithHint(entry.loc,
+                             "input '" + name + "' is " + text(labels.getType()) +
+                                 ", but labels that are probabilities are floats",
+                             "leave probabilities out, or name another input; a name that is not taken adds one");
+  FailureOr<Value> target = targetFor(entry, name, prediction);
+  labels = entry.argument(name);
+  return target;
+}
+
 /// Notes what was chosen where the user has not said it.
 void LabelFinder::note() {
   bool chose = rank > 2 && !spec.axis;
@@ -116,7 +133,7 @@ void LabelFinder::note() {
     return;
   std::string line = spec.assumed.empty() ? written(axis) : spec.assumed;
   line += ": the classes are dimension " + std::to_string(axis) + " of " + scores() + ", the labels '" + name.str() +
-          "' are " + shapeText(without(shape, axis));
+          "' are " + shapeText(spec.probabilities ? shape : ArrayRef<int64_t>(without(shape, axis)));
   entry.assume(line);
 }
 
@@ -146,8 +163,9 @@ FailureOr<Labelled> LabelFinder::find() {
         return emitErrorWithHint(entry.loc, "labels '" + name + "' are an output of the network",
                                  "name an input, or a new one for the labels: labels");
     bool batched = entry.batchSize() == shape[0];
-    labels = entry.addArgument(name, RankedTensorType::get(without(shape, axis), b.getI64Type()), batched);
-  } else if (failed(checkLabels())) {
+    if (!spec.probabilities)
+      labels = entry.addArgument(name, RankedTensorType::get(without(shape, axis), b.getI64Type()), batched);
+  } else if (!spec.probabilities && failed(checkLabels())) {
     return failure();
   }
   if (int64_t classes = shape[axis]; !spec.weight.empty() && int64_t(spec.weight.size()) != classes)
@@ -155,9 +173,14 @@ FailureOr<Labelled> LabelFinder::find() {
                              "weight has " + Twine(spec.weight.size()) + " numbers, but " + scores() + " has " +
                                  Twine(classes) + " classes along dimension " + Twine(axis),
                              "give a weight for each class");
+  FailureOr<Value> target = spec.probabilities ? probabilities() : FailureOr<Value>(labels);
+  if (failed(target))
+    return failure();
   note();
   entry.boundLabels(labels, shape[axis], spec.ignoreIndex);
   entry.describeLabels(labels, {prediction.name, Shape(shape), axis, !spec.assumed.empty()});
+  if (spec.probabilities)
+    return Labelled{prediction.value, *target, axis};
   Type element = elementOf(labels);
   bool wide = element.isInteger(32) || element.isInteger(64);
   return columns(wide ? labels : castTo(b, entry.loc, labels, b.getI64Type()));

@@ -21,16 +21,22 @@ struct Prediction {
   mlir::Value value; ///< fp32
 };
 
-/// Scores are [N, C, d...] and integer labels are [N, d...].
+/// Scores are [N, C, d...] and integer labels are [N, d...]. Labels that are probabilities have the scores' shape, and
+/// the classes of both lie at `axis`.
 struct Labelled {
   mlir::Value scores, labels;
+  int64_t axis = 1;
 };
+
+/// Returns the dimension of the classes of scores: the one that the spec says, which may count from the end, or behind
+/// the batch, except for rank 3, whose classes lie at the end.
+int64_t classAxis(const LossSpec &spec, int64_t rank);
 
 /// Returns the scores and labels of a prediction [N, ...] whose classes lie along one of its dimensions. The labels are
 /// the data input `name`, whose shape is the prediction's without that dimension. The spec says which dimension it is,
 /// or else the shape of an input of the network, or else the rank: rank 2 and pictures (4 and more) have it behind the
 /// batch, sequences (3) at the end. A choice that the user did not make is noted as an assumption. Scores and labels
-/// come back with the classes at dimension 1.
+/// come back with the classes at dimension 1; labels that are probabilities, and their scores, come back as they are.
 mlir::FailureOr<Labelled> labelsFor(EntryBuilder &entry, llvm::StringRef name, const Prediction &prediction,
                                     const LossSpec &spec);
 

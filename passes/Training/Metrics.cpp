@@ -25,7 +25,7 @@ struct Scores {
 
 /// Returns the dimension that holds the classes of these logits for these labels: it is
 /// behind the batch, or at the end. The result is nullopt where the labels do not fit.
-static std::optional<int64_t> classAxis(ArrayRef<int64_t> logits, RankedTensorType labels) {
+static std::optional<int64_t> labelAxis(ArrayRef<int64_t> logits, RankedTensorType labels) {
   int64_t rank = int64_t(logits.size());
   auto matching = [&](auto &&matches) -> std::optional<int64_t> {
     for (int64_t axis : {int64_t(1), rank - 1}) {
@@ -175,6 +175,13 @@ public:
       : entry(entry), classification(findClassification(loss)), own(scoresOf(entry, classification)),
         lossText(lossText) {
     std::tie(lossOutput, lossTarget) = lossNames(entry, lossText);
+    if (own)
+      ownTarget = entry.argumentName(stripViews(classification.labels));
+    else if (std::optional<LossProbabilities> loss = lossProbabilities(entry, lossText)) {
+      own = Scores{loss->scores, loss->axis};
+      ownTarget = loss->target;
+      probabilities = true;
+    }
   }
 
   LogicalResult add(StringRef text);
@@ -190,6 +197,11 @@ private:
   LogicalResult checkClasses(const MetricSpec &spec, StringRef text, int64_t classes);
   LogicalResult append(const MetricSpec &spec, StringRef text, Scores scores, StringRef outputName,
                        StringRef targetName);
+  /// Returns whether the target of a metric with names holds probabilities of the classes of such scores.
+  bool ofProbabilities(const MetricSpec &spec, Value logits) const {
+    return probabilities && spec.kind->takes != Takes::Targets && spec.target == ownTarget &&
+           shapeOf(logits) == shapeOf(own->logits);
+  }
   /// Returns the operand of the network's own softmax (of classes) or sigmoid, and changes the name then.
   Value beforeActivation(Value v, bool ofClasses, std::string &name);
 
@@ -197,6 +209,8 @@ private:
   Classification classification;
   std::optional<Scores> own;
   StringRef lossText;
+  std::string ownTarget;      // the input with the labels of `own`
+  bool probabilities = false; // whether they are probabilities of classes
   std::string lossOutput, lossTarget;
   SmallVector<Attribute> all;
   llvm::StringSet<> names, wholes; // short ones that are taken, and those with output and target
@@ -263,14 +277,16 @@ LogicalResult MetricBuilder::checkClasses(const MetricSpec &spec, StringRef text
 LogicalResult MetricBuilder::addLabels(const MetricSpec &spec, StringRef text, Value logits, Value labels) {
   // Where two dimensions fit, the dimension of the loss is taken.
   bool ofTheLoss = own && own->logits == logits;
-  std::optional<int64_t> axis = ofTheLoss ? own->axis : classAxis(shapeOf(logits), typeOf(labels));
+  bool shares = ofProbabilities(spec, logits);
+  std::optional<int64_t> axis = ofTheLoss || shares ? own->axis : labelAxis(shapeOf(logits), typeOf(labels));
   if (!axis)
     return emitErrorWithHint(entry.loc,
                              "metric '" + text + "': the labels " + typeText(labels) + " do not fit the logits " +
                                  typeText(logits),
                              "labels have the shape of the logits without the dimension of the classes");
   // A network that computes its loss itself may take float labels and make integers of them.
-  if (!isa<IntegerType>(elementOf(labels)) && !(classification.labels && stripViews(classification.labels) == labels))
+  if (!isa<IntegerType>(elementOf(labels)) && !shares &&
+      !(classification.labels && stripViews(classification.labels) == labels))
     return emitErrorWithHint(entry.loc,
                              "metric '" + text + "': the labels '" + spec.target + "' are " + typeText(labels) +
                                  ", but a class is an integer",
@@ -331,7 +347,7 @@ LogicalResult MetricBuilder::addOfTheLoss(const MetricSpec &spec, StringRef text
   }
   if (spec.kind->takes != Takes::Targets && own) {
     named.output = nameOf(entry, own->logits);
-    named.target = entry.argumentName(stripViews(classification.labels)).str();
+    named.target = ownTarget;
     if (failed(checkClasses(named, text, shapeOf(own->logits)[own->axis])))
       return failure();
     return append(named, text, *own, named.output, named.target);
@@ -339,7 +355,7 @@ LogicalResult MetricBuilder::addOfTheLoss(const MetricSpec &spec, StringRef text
   named.output = lossOutput;
   named.target = lossTarget;
   Value scores = entry.output(lossOutput), targets = entry.argument(lossTarget);
-  if (spec.kind->takes == Takes::Labels || classification.logits || !scores || !targets)
+  if (spec.kind->takes == Takes::Labels || own || classification.logits || !scores || !targets)
     return emitErrorWithHint(
         entry.loc,
         "metric '" + text + "': the loss does not say what it compares" +
@@ -370,7 +386,7 @@ LogicalResult MetricBuilder::add(StringRef text) {
     return emitErrorWithHint(entry.loc,
                              "metric '" + text + "': the output '" + spec->output + "' is " + typeText(output),
                              "name an output of floats");
-  bool ofClasses = spec->kind->takes == Takes::Labels ||
+  bool ofClasses = spec->kind->takes == Takes::Labels || ofProbabilities(*spec, output) ||
                    (spec->kind->takes == Takes::Either && isa<IntegerType>(elementOf(target)) &&
                     typeOf(output).getNumElements() != typeOf(target).getNumElements());
   return ofClasses ? addLabels(*spec, text, output, target) : addTargets(*spec, text, output, target);
@@ -378,8 +394,7 @@ LogicalResult MetricBuilder::add(StringRef text) {
 
 void MetricBuilder::addDefault() {
   if (own)
-    (void)append({&metricKinds[0], "accuracy", "", ""}, "accuracy", *own, nameOf(entry, own->logits),
-                 entry.argumentName(stripViews(classification.labels)));
+    (void)append({&metricKinds[0], "accuracy", "", ""}, "accuracy", *own, nameOf(entry, own->logits), ownTarget);
   else if (std::optional<LossSequences> sequences = lossSequences(entry, lossText))
     (void)addSequences({llvm::find_if(metricKinds, [](const MetricKind &k) { return k.takes == Takes::Sequences; }),
                         "token_error_rate", "", ""},

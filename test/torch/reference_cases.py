@@ -50,6 +50,7 @@ def expect_step(arrays, module, loss, prefix="", tolerance=1e-12):
 
 LABELS2, LABELS3 = torch.tensor([2, 0]), torch.tensor([[0, 2, 1, 1, -100], [2, 2, 0, -100, 1]])
 REAL = torch.linspace(0, 1, 6).reshape(2, 3)
+SHARES, SHARES3 = torch.linspace(-1, 2, 6).reshape(2, 3).softmax(1), torch.linspace(-3, 3, 30).sin().reshape(2, 3, 5).softmax(1)
 TOKENS, PIXELS = (2, 5, 4), (2, 3, 2, 4)
 WEIGHT = [0.5, 1.0, 2.0]
 # loss, module, shape of x, labels, the loss in torch of the module's scores y
@@ -62,6 +63,9 @@ LOSSES = {
     "cross-entropy/pixels": ("softmax_cross_entropy:logits:labels", lambda: Scores(move=True), PIXELS, torch.ones(2, 3, 2, dtype=torch.int64), lambda y, t: functional.cross_entropy(y, t)),
     "cross-entropy/softmax": ("softmax_cross_entropy:logits:labels", lambda: Scores(nn.Softmax(-1)), (2, 4), LABELS2, lambda y, t: functional.nll_loss(y.log(), t)),
     "cross-entropy/log-softmax": ("softmax_cross_entropy:logits:labels", lambda: Scores(nn.LogSoftmax(-1)), (2, 4), LABELS2, lambda y, t: functional.nll_loss(y, t)),
+    "cross-entropy/probabilities": ("softmax_cross_entropy:logits:labels,probabilities", Scores, (2, 4), SHARES, functional.cross_entropy),
+    "cross-entropy/probabilities-options": ("softmax_cross_entropy:logits:labels,probabilities,axis=1,label_smoothing=0.1,weight=0.5/1/2", lambda: Scores(move=True), TOKENS, SHARES3,
+                                            lambda y, t: functional.cross_entropy(y, t, weight=y.new_tensor(WEIGHT), label_smoothing=0.1)),
     "nll": ("nll:logits:labels,weight=0.5/1/2", lambda: Scores(nn.LogSoftmax(-1)), (2, 4), LABELS2, lambda y, t: functional.nll_loss(y, t, weight=y.new_tensor(WEIGHT))),
     "mse": ("mse:logits:labels,reduction=sum", Scores, (2, 4), REAL, lambda y, t: functional.mse_loss(y, t, reduction="sum")),
     "l1": ("l1:logits:labels", Scores, (2, 4), REAL, functional.l1_loss),

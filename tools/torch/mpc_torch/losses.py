@@ -12,7 +12,7 @@ from torch.nn import functional
 from . import ctc
 from .errors import ExportError
 
-CLASSES = {"softmax_cross_entropy": ("axis", "ignore_index", "label_smoothing", "weight", "reduction"), "nll": ("axis", "ignore_index", "weight", "reduction")}
+CLASSES = {"softmax_cross_entropy": ("axis", "ignore_index", "label_smoothing", "weight", "reduction", "probabilities"), "nll": ("axis", "ignore_index", "weight", "reduction")}
 ELEMENTS = {"mse": functional.mse_loss, "l1": functional.l1_loss, "smooth_l1": functional.smooth_l1_loss, "bce_with_logits": functional.binary_cross_entropy_with_logits}
 FORMS = "softmax_cross_entropy:LOGITS:LABELS, nll:LOG_PROBABILITIES:LABELS, mse, l1 and smooth_l1:PREDICTION:TARGET, bce_with_logits:LOGITS:TARGET, " \
     f"ctc:LOGITS:{ctc.TARGET}, or output:NAME"
@@ -31,6 +31,7 @@ class Loss:
         self.label_smoothing = options.get("label_smoothing", 0.0)
         self.weight = options.get("weight")
         self.reduction = options.get("reduction", "mean")
+        self.probabilities = options.get("probabilities", False)  # whether labels are probabilities of classes, in the shape of the scores
         self.activation = ""  # ONNX's name of the activation that makes the prediction and that the loss has itself
 
     def class_axis(self, scores, labels):
@@ -66,6 +67,8 @@ class Loss:
         generator = torch.Generator().manual_seed(1)
         if self.form in CLASSES:
             axis = self.class_axis(prediction, None)
+            if self.probabilities:
+                return torch.rand(list(prediction.shape), generator=generator).softmax(axis)
             return torch.randint(0, prediction.shape[axis], without(prediction.shape, axis), generator=generator)
         draw = torch.rand if self.form == "bce_with_logits" else torch.randn
         return draw(list(prediction.shape), generator=generator)
@@ -73,9 +76,9 @@ class Loss:
     def check_target(self, prediction, target):
         if self.form in CLASSES:
             axis = self.class_axis(prediction, target)
-            wanted, kind = without(prediction.shape, axis), "integers"
+            wanted, kind = (list(prediction.shape), "floats") if self.probabilities else (without(prediction.shape, axis), "integers")
             below = self.ignore_index if target.is_floating_point() else int(target[target != self.ignore_index].max()) if bool((target != self.ignore_index).any()) else 0
-            if not target.is_floating_point() and below >= prediction.shape[axis]:
+            if not self.probabilities and not target.is_floating_point() and below >= prediction.shape[axis]:
                 raise ExportError(f"--loss {self.text}: '{self.target}' has the label {below}, and '{self.prediction}' has {prediction.shape[axis]} classes along dimension {axis}\n"
                                   f"hint: give labels below {prediction.shape[axis]}: --label {self.target}={'x'.join(map(str, wanted))}:int64:{prediction.shape[axis]}")
             if self.weight is not None and len(self.weight) != prediction.shape[axis]:
@@ -83,7 +86,7 @@ class Loss:
                                   "hint: give a weight for each class")
         else:
             wanted, kind = list(prediction.shape), "numbers like the prediction"
-        if list(target.shape) != wanted or (self.form in CLASSES and target.is_floating_point()):
+        if list(target.shape) != wanted or (self.form in CLASSES and target.is_floating_point() != self.probabilities):
             raise ExportError(f"--loss {self.text}: '{self.target}' is {str(target.dtype)[6:]} {list(target.shape)}, and should be {kind} {wanted}\nhint: leave it out, and the tool draws it")
 
     def of(self, outputs, target, scores_of):
@@ -98,11 +101,15 @@ class Loss:
             x = self.scores(x, scores_of(outputs[self.prediction]))
         if self.form not in CLASSES:
             return ELEMENTS[self.form](x, target.to(x.dtype), reduction=self.reduction)
-        x = x.movedim(self.class_axis(x, target), 1)
+        axis = self.class_axis(x, target)
+        x = x.movedim(axis, 1)
         weight = None if self.weight is None else torch.tensor(self.weight, dtype=x.dtype, device=x.device)
         options = {"weight": weight, "ignore_index": self.ignore_index, "reduction": self.reduction}
         if self.form == "nll":
             return functional.nll_loss(x, target.long(), **options)
+        if self.probabilities:
+            del options["ignore_index"]
+            return functional.cross_entropy(x, target.to(x.dtype).movedim(axis, 1), label_smoothing=self.label_smoothing, **options)
         return functional.cross_entropy(x, target.long(), label_smoothing=self.label_smoothing, **options)
 
     def scores(self, x, known):
@@ -125,7 +132,7 @@ def parse(text, names):
         return Loss(text, form, rest, None, {})
     if form not in CLASSES and form not in ELEMENTS and form != "ctc":
         raise ExportError(f"--loss {text}: there is no loss '{form}'\nhint: the losses are {FORMS}")
-    begin = re.search(r",(?:[A-Za-z_]+=|zero_infinity(?:,|$))" if form == "ctc" else r",[A-Za-z_]+=", rest)
+    begin = re.search(r",(?:[A-Za-z_]+=|(?:zero_infinity|probabilities)(?:,|$))", rest)
     both, tail = (rest[:begin.start()], rest[begin.start() + 1:]) if begin else (rest, "")
     splits = [(both[:at], both[at + 1:]) for at, letter in enumerate(both) if letter == ":" and at + 1 < len(both)]
     prediction, target = next((split for split in splits if split[0] in names), splits[0] if splits else (both, ""))
@@ -150,7 +157,7 @@ def parse_option(text, key, value):
             return int(value)
         if key == "max_target" and int(value) > 0:
             return int(value)
-        if key in ("zero_infinity", "batch_first") and value in ("true", "false", *[""] * (key == "zero_infinity")):
+        if key in ("zero_infinity", "batch_first", "probabilities") and value in ("true", "false", *[""] * (key != "batch_first")):
             return value != "false"
         if key == "label_smoothing" and 0 <= float(value) <= 1:
             return float(value)
@@ -161,7 +168,7 @@ def parse_option(text, key, value):
     except (ValueError, OSError):
         pass
     wanted = {"axis": "a whole number", "ignore_index": "a whole number", "label_smoothing": "a number from 0 to 1", "weight": "numbers with '/' between them, or a file of numpy",
-              "reduction": "mean or sum", "blank": "a whole number", "max_target": "a positive whole number", "zero_infinity": "true or false", "batch_first": "true or false"}[key]
+              "reduction": "mean or sum", "blank": "a whole number", "max_target": "a positive whole number", "zero_infinity": "true or false", "batch_first": "true or false", "probabilities": "true or false"}[key]
     raise ExportError(f"--loss {text}: {key}='{value}' is not {wanted}\nhint: docs/losses.md lists the options")
 
 
