@@ -39,6 +39,15 @@ static std::string samplesText(const Shape &shape) {
 std::string LabelsOf::text() const {
   return concat("'", scores, "' ", samplesText(shape), " with its classes along dimension ", axis);
 }
+Port Port::ofClassNumbers() const {
+  Port numbers = *this;
+  const auto axis = numbers.shape.begin() + labelsOf->axis;
+  numbers.dtype = MPC_I64;
+  numbers.ranges = {{"label", 0, *axis, {}}};
+  numbers.shape.erase(axis);
+  numbers.permutation.clear();
+  return numbers;
+}
 std::string Port::refusal(int64_t value, int64_t element) const {
   for (const Range &range : ranges)
     if (!range.holds(value) && range.covers(element, shape))
@@ -152,6 +161,8 @@ struct Checker {
     shape(port.shape, what);
     permutation(port.permutation, port.shape, what);
     parts(port, what);
+    if (port.takesProbabilities() && (port.labelsOf->axis < 1 || port.labelsOf->axis >= int64_t(port.shape.size())))
+      broken(concat(what, " has no dimension ", port.labelsOf->axis, " of classes"));
     inside(port.offset, port.bytes, plan.arenaBytes, what);
     aligned(port.offset, port.dtype, what);
     if (port.bytes < elementsOf(port.shape) * int64_t(sizeOf(port.dtype)))

@@ -84,7 +84,7 @@ struct Metric {
   std::optional<int64_t> ignored = {}; // a class whose labels are not counted
 };
 
-/// Names the scores whose labels an input holds, for messages.
+/// Names the scores whose labels an input holds: numbers of classes, or, where the input takes floats, probabilities.
 struct LabelsOf {
   std::string scores;
   Shape shape;
@@ -131,6 +131,10 @@ struct Port {
   std::optional<LabelsOf> labelsOf = {};
   std::optional<Sequences> sequences = {};
 
+  /// Returns whether the port takes a probability for each class of scores, along labelsOf->axis.
+  bool takesProbabilities() const { return labelsOf && isFloat(dtype); }
+  /// Returns the port that would take the numbers of classes in place of their probabilities.
+  Port ofClassNumbers() const;
   /// Returns "label -1, not in [0, 10)" for an integer that the port may not hold as this element; "" for
   /// a permitted one.
   std::string refusal(int64_t value, int64_t element) const;

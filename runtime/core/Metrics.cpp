@@ -99,7 +99,14 @@ void RunningMetric::findLayout(const Metric &metric, const std::string &where) {
       (!layout_.elementwise && targets * layout_.columns != elements))
     fail(where, concat("logits ", toString(shape), " and labels ", toString(targets_->shape), " do not match"),
          "compile the model again");
-  measure_ = makeMeasure(metric.kind, layout_);
+  if (elements == targets && targets_->takesProbabilities()) {
+    layout_.elementwise = false;
+    measure_ = makeMeasure(metric.kind, layout_);
+    probabilities_ = measure_ != nullptr;
+    layout_.elementwise = !probabilities_; // such as the mean error of the probabilities
+  }
+  if (!measure_)
+    measure_ = makeMeasure(metric.kind, layout_);
   if (!measure_ && layout_.elementwise && layout_.columns == 1) {
     layout_.elementwise = false; // one class has as many labels as scores
     measure_ = makeMeasure(metric.kind, layout_);
@@ -137,7 +144,13 @@ void RunningMetric::add(const Tensor &scores, const void *targets, const void *l
   int64_t positions = outer * inner * count / batch; // samples come first among the positions
   for (int64_t p = 0; p < positions; ++p) {
     size_t base = size_t(p / inner * columns * inner + p % inner);
-    if (!elementwise) {
+    if (probabilities_) {
+      for (size_t c = 0; c < row_.size(); ++c)
+        row_[c] = loadDouble(targets_->dtype, targets, base + c * size_t(inner));
+      rowTargets_[0] = double(decidedClass(row_));
+      if (rowTargets_[0] < 0) // a probability that is NaN
+        continue;
+    } else if (!elementwise) {
       double label = rowTargets_[0] = loadDouble(targets_->dtype, targets, size_t(p));
       if (!(label >= 0 && label < double(columns)) || (ignored_ && label == double(*ignored_)))
         continue;

@@ -81,6 +81,7 @@ private:
   const Port *scores_, *targets_, *lengths_ = nullptr;
   std::optional<int64_t> ignored_;
   ScoreLayout layout_;
+  bool probabilities_ = false; // a label is the class of the largest target
   std::unique_ptr<Measure> measure_;
   int64_t nan_ = 0;
   std::vector<double> row_, rowTargets_; // the scores and the targets of a position

@@ -207,7 +207,85 @@ def positives(option, weight, activation=None):
     return case
 
 
+def soft_entropy(z, t, smoothing=0.0, weight=None, reduction="mean"):
+    """Computes torch.nn.functional.cross_entropy of scores and probabilities of classes [..., C]; returns the loss and its gradient with respect to z."""
+    z, t = z.reshape(-1, z.shape[-1]), t.reshape(-1, t.shape[-1])
+    logp = z - z.max(1, keepdims=True)
+    logp -= np.log(np.exp(logp).sum(1, keepdims=True))
+    share = ((1 - smoothing) * t + smoothing / z.shape[1]) * (1 if weight is None else np.asarray(weight))
+    total = len(z) if reduction == "mean" else 1  # torch divides by the number of labels, also with weights
+    return -(share * logp).sum() / total, (share.sum(1, keepdims=True) * np.exp(logp) - share) / total
+
+
+def probabilities(shape, axis, options="", written="", **formula):
+    """Labels that are probabilities of classes: loss, gradient and evaluation are torch's; numbers of classes stand for probabilities of 1."""
+    def case():
+        with harness.folder() as folder:
+            task = Task(folder, shape, axis)
+            task.compile([f"--loss=softmax_cross_entropy:logits:labels,probabilities{written}{options}", "--metric=accuracy", "--metric=top2:logits:labels", "--metric=mae:logits:labels"])
+            t = np.random.default_rng(7).dirichlet(np.ones(CLASSES), task.labels.shape).astype(np.float32)
+            t[0] = 0  # a label of no probability costs nothing, and counts in the mean
+            np.savez(f"{folder}/soft.npz", x=task.x, labels=np.moveaxis(t, -1, axis))
+            task.run("trace", "--data", "soft.npz", "--steps", "1", "--out", "trace.npz")
+            traced, x = np.load(f"{folder}/trace.npz"), task.x.astype(np.float64)
+            expected, dz = soft_entropy(x[:BATCH] @ task.w, t[:BATCH], **formula)
+            dw = x[:BATCH].reshape(-1, FEATURES).T @ dz
+            check(np.allclose(traced["loss"][0], expected, **NEAR), "loss", traced["loss"][0], "not", expected)
+            check(np.allclose(traced["grad/w"], dw, **NEAR), "gradient", traced["grad/w"], "not", dw)
+            said = json.loads(task.run("eval", "--data", "soft.npz", "--json"))
+            z = x @ task.w
+            expected, _ = soft_entropy(z, t, **formula)
+            if formula.get("reduction") == "sum":
+                expected /= SAMPLES / BATCH  # eval prints the mean over batches
+            check(np.allclose(said["loss"], expected, **NEAR), "eval", said, "not", expected)
+            check((said["accuracy_correct"], said["accuracy_counted"]) == (int((z.argmax(-1) == t.argmax(-1)).sum()), t[..., 0].size), "accuracy", said)
+            second = np.take_along_axis(z, t.argmax(-1)[..., None], -1)
+            check(said["top2_correct"] == int(((z > second).sum(-1) < 2).sum()), "top2", said)
+            check(np.allclose(said["mae"], np.abs(z - t).mean(), **NEAR), "mae", said)
+            # Numbers of classes are taken in all integer types, and mean what their probabilities mean.
+            hard = np.where(task.labels < 0, 0, task.labels)
+            for name, labels in (("one", np.moveaxis(np.eye(CLASSES, dtype=np.float32)[hard], -1, axis)), ("wide", hard), ("bytes", hard.astype(np.uint8))):
+                np.savez(f"{folder}/{name}.npz", x=task.x, labels=labels)
+            results = [json.loads(task.run("eval", "--data", f"{name}.npz", "--json")) for name in ("one", "wide", "bytes")]
+            check(results[0] == results[1] == results[2], results)
+            check(np.allclose(results[0]["loss"], soft_entropy(z, np.eye(CLASSES)[hard], **formula)[0] / (SAMPLES / BATCH if formula.get("reduction") == "sum" else 1), **NEAR), results)
+    return case
+
+
+def wrong_probabilities():
+    """Options and data that do not go with probabilities are refused, with what to do about it."""
+    with harness.folder() as folder:
+        task = Task(folder, (), 1)
+        said = task.compile(["--loss=softmax_cross_entropy:logits:labels,probabilities,ignore_index=0"], fails=True)
+        check("no label is ignored where labels are probabilities of classes" in said and "hint: leave ignore_index out" in said, said)
+        said = task.compile(["--loss=softmax_cross_entropy:logits:labels,probabilities,weight=1/2"], fails=True)
+        check("weight has 2 numbers, but 'logits' [4,3] has 3 classes" in said, said)
+        said = task.compile(["--loss=nll:logits:labels,probabilities"], fails=True)
+        check("loss 'nll' has no option 'probabilities'" in said, said)
+        said = task.compile(["--loss=softmax_cross_entropy:logits:labels,probabilities"])
+        check("labels float32 [samples,3], probabilities of classes, or for each label the number of a class from 0 to 2" in said, said)
+        for labels, words in ((np.full((SAMPLES, 4), 0.25), "has shape [10,4], but input 'labels' needs [samples,3]: the labels of 'logits' [samples,3] with its classes along dimension 1\n"
+                                                            "hint: give 3 probabilities for each label, or numbers of classes"),
+                              (np.arange(SAMPLES) % 4, "labels: sample 3 has label 3, not in [0, 3)"), (np.full(SAMPLES, 0.5), "takes integers"),
+                              (np.full((SAMPLES, 3), np.nan), "holds NaN")):
+            np.savez(f"{folder}/data.npz", x=task.x, labels=labels)
+            status, _, said = harness.run([f"{folder}/program", "train", "--data", "data.npz"], cwd=folder)
+            check(status == 1 and words in said, said)
+        np.savez(f"{folder}/data.npz", x=task.x, labels=np.arange(SAMPLES) % 3)
+        status, _, said = harness.run([f"{folder}/program", "train", "--data", "data.npz", "--scale=labels=2"], cwd=folder)
+        check(status == 1 and "cannot be scaled" in said, said)
+        task = Task(folder, (), 1, labels_input=True)
+        said = task.compile(["--loss=softmax_cross_entropy:logits:labels,probabilities"], fails=True)
+        check("input 'labels' is tensor<4xi64>, but labels that are probabilities are floats" in said, said)
+
+
 CASES = {
+    "probabilities": probabilities((), 1),
+    "probabilities, label smoothing": probabilities((), 1, ",label_smoothing=0.2", smoothing=0.2),
+    "probabilities of tokens, all options": probabilities((6,), 2, ",label_smoothing=0.1,weight=1/2/0.5,reduction=sum", smoothing=0.1, weight=(1, 2, 0.5), reduction="sum"),
+    "probabilities of tokens, classes in front": probabilities((6,), 1, ",weight=1/2/0.5", written=",axis=1", weight=(1, 2, 0.5)),
+    "probabilities of pixels": probabilities((2, 3), 1),
+    "wrong probabilities": wrong_probabilities,
     "no weight of positives": positives("", 1),
     "a weight of positives": positives(",pos_weight=3", 3),
     "weights of positives": positives(",pos_weight=1/2.5/0.25", np.array([1, 2.5, 0.25])),

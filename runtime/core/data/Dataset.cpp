@@ -58,13 +58,13 @@ Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &in
       continue;
     source.batched = true;
     source.rowsPerSample = port->shape[0] / batch_;
-    source.sampleElements = elementsOf(port->shape) / batch_;
+    source.sampleElements = elementsOf(takerOf(source, *port).shape) / batch_;
   }
   applyMaps(options);
   applySteps(options, inputs);
   countSamples();
   for (const Port *port : inputs)
-    checkValues(sources_.at(port->name), *port);
+    checkValues(sources_.at(port->name), takerOf(sources_.at(port->name), *port));
   for (const Port *port : inputs)
     if (port->sequences && port->batched)
       checkSequences(sources_.at(port->name), *port->sequences);
@@ -102,7 +102,7 @@ void Dataset::checkUnchanged(const std::vector<const Port *> &inputs) const {
     if (!changed)
       continue;
     checkWhole();
-    checkValues(from, *port);
+    checkValues(from, takerOf(from, *port));
     fail(from.where, "changed while it was read", MappedFile::kLeaveAlone);
   }
 }
@@ -235,7 +235,8 @@ std::vector<std::string> Dataset::notesOnBytes(const std::vector<const Port *> &
   std::set<std::string> seen;
   for (const Port *port : inputs) {
     const Source &from = source(*port);
-    if (from.array.dtype != MPC_U8 || from.told || !isFloat(port->dtype) || !seen.insert(port->name).second)
+    if (from.array.dtype != MPC_U8 || from.told || !isFloat(takerOf(from, *port).dtype) ||
+        !seen.insert(port->name).second)
       continue;
     uint8_t low = 0, high = 255; // of pictures, of which not all are read now
     if (auto *bytes = reinterpret_cast<const uint8_t *>(from.array.data); !from.fromFiles) {
@@ -266,7 +267,19 @@ static std::string labelsHint(const Port &port, mpc_dtype dtype, std::span<const
     if (int64_t(axis) != of.axis && std::equal(rest.begin(), rest.end(), given.begin(), given.end()))
       return concat("they fit classes along dimension ", axis, ": compile with ,axis=", axis, " at the end of --loss");
   }
+  if (port.takesProbabilities())
+    return concat("give ", port.shape[size_t(of.axis)], " probabilities for each label, or numbers of classes");
   return isFloat(dtype) ? concat("for float targets compile with ", floatLosses(port)) : "";
+}
+
+bool Dataset::fitsRows(const Shape &shape, const Port &port) const {
+  return !shape.empty() && shape[0] % (port.shape[0] / batch_) == 0 &&
+         sameLayout(std::span(shape).subspan(1), std::span(port.shape).subspan(1));
+}
+
+Port Dataset::takerOf(const Source &source, const Port &port) const {
+  const bool numbers = port.takesProbabilities() && port.batched && !source.fromFiles;
+  return numbers && !fitsRows(source.array.shape, port) ? port.ofClassNumbers() : port;
 }
 
 void Dataset::checkArray(mpc_dtype dtype, const Shape &have, const std::string &where, const Port &port) const {
@@ -282,9 +295,8 @@ void Dataset::checkArray(mpc_dtype dtype, const Shape &have, const std::string &
     return;
   }
   Shape row(port.shape.begin() + 1, port.shape.end());
-  int64_t rows = have.empty() ? 0 : have[0];
   std::span<const int64_t> given = std::span(have).subspan(have.empty() ? 0 : 1);
-  if (have.empty() || rows % (port.shape[0] / batch_) != 0 || !sameLayout(given, row)) {
+  if (!fitsRows(have, port) && !(port.takesProbabilities() && fitsRows(have, port.ofClassNumbers()))) {
     std::string wanted = "[samples";
     for (int64_t extent : row)
       wanted += concat(",", extent);

@@ -143,6 +143,11 @@ private:
   /// Gives pictures their steps.
   void applySteps(const DataOptions &options, const std::vector<const Port *> &inputs);
   std::vector<std::string> pictureInputs(bool fromFiles) const;
+  /// Returns the port that takes the array's values: `port`, or where that takes probabilities and the array has
+  /// numbers of classes, one that takes these.
+  Port takerOf(const Source &source, const Port &port) const;
+  /// Returns whether an array of the shape has rows for the port.
+  bool fitsRows(const Shape &shape, const Port &port) const;
   /// Throws Error for an array of a shape that the port cannot take, or for floats where the input holds class labels
   /// only because the user named no loss.
   void checkArray(mpc_dtype dtype, const Shape &shape, const std::string &where, const Port &port) const;
@@ -158,6 +163,10 @@ private:
   static bool mayMisfit(const Source &source, const Port &port);
   /// Does what Source::convertUnit does, and throws Error unless the port can take all values that it has written.
   void convertChecked(const Source &source, const Port &port, size_t index, std::byte *target) const;
+  /// Writes the labels of a sample, which are numbers of classes, as probabilities: 1 for the class, and 0 for others.
+  /// `numbers` is the port's takerOf; with `check` the numbers are checked.
+  void writeProbabilities(const Source &source, const Port &port, const Port &numbers, size_t index, bool check,
+                          std::byte *target) const;
   /// Writes a picture as the port takes it; with skipped bad samples, one that cannot be read becomes one of these.
   void readPicture(const Source &source, const Port &port, uint32_t sample, const Draw &draw, std::byte *target) const;
   static void checkFinite(const Source &source, size_t at, double value);

@@ -73,6 +73,18 @@ void Dataset::convertChecked(const Source &source, const Port &port, size_t inde
   }
 }
 
+void Dataset::writeProbabilities(const Source &source, const Port &port, const Port &numbers, size_t index, bool check,
+                                 std::byte *target) const {
+  std::vector<int64_t> classes(size_t(source.unit()));
+  auto *bytes = reinterpret_cast<std::byte *>(classes.data());
+  check ? convertChecked(source, numbers, index, bytes) : source.convertUnit(index, numbers.dtype, bytes);
+  const auto axis = size_t(port.labelsOf->axis);
+  const auto count = size_t(port.shape[axis]), inner = size_t(elementsOf(std::span(port.shape).subspan(axis + 1)));
+  std::memset(target, 0, classes.size() * count * sizeOf(port.dtype));
+  for (size_t i = 0; i < classes.size(); ++i)
+    storeDouble(port.dtype, target, (i / inner * count + size_t(classes[i])) * inner + i % inner, 1);
+}
+
 void Dataset::readPicture(const Source &source, const Port &port, uint32_t sample, const Draw &draw,
                           std::byte *target) const {
   auto read = [&] {
@@ -91,10 +103,13 @@ void Dataset::fill(const Port &port, std::span<const uint32_t> samples, const Dr
   const Source &from = source(port);
   const Transpose order(port.shape, port.permutation);
   const size_t elementBytes = sizeOf(port.dtype);
-  const bool check = from.inFile && mayMisfit(from, port);
+  const Port taker = takerOf(from, port);
+  const bool check = from.inFile && mayMisfit(from, taker), classes = taker.dtype != port.dtype;
   auto convertUnit = [&](uint32_t index, std::byte *to) {
     if (from.pictures)
       return readPicture(from, port, index, draw, to);
+    if (classes)
+      return writeProbabilities(from, port, taker, index, check, to);
     check ? convertChecked(from, port, index, to) : from.convertUnit(index, port.dtype, to);
   };
   auto *target = static_cast<std::byte *>(stored);
@@ -104,7 +119,7 @@ void Dataset::fill(const Port &port, std::span<const uint32_t> samples, const Dr
   if (!from.batched) {
     convertUnit(0, logical);
   } else {
-    const size_t sampleBytes = size_t(from.sampleElements) * elementBytes;
+    const size_t sampleBytes = size_t(elementsOf(port.shape) / batch_) * elementBytes;
     // Samples that also lie one after the other in the stored order are reordered one by one, while the CPU's cache
     // holds them: a slice converts each in the place of its first one.
     std::optional<Transpose> ofSample;

@@ -12,12 +12,14 @@ namespace mpc::rt {
 
 /// Returns whether a port may take pictures: floats [samples, channels, height, width].
 static bool takesPictures(const Port &port, int64_t batch) {
-  return port.batched && isFloat(port.dtype) && port.shape.size() == 4 && port.shape[0] == batch &&
+  return port.batched && isFloat(port.dtype) && !port.labelsOf && port.shape.size() == 4 && port.shape[0] == batch &&
          std::max(port.shape[2], port.shape[3]) <= 65535;
 }
 
-/// Returns whether a port may take classes: one integer for each sample.
+/// Returns whether a port may take classes: one integer for each sample, or a probability for each class.
 static bool takesClasses(const Port &port, int64_t batch) {
+  if (port.takesProbabilities())
+    return takesClasses(port.ofClassNumbers(), batch);
   return port.batched && !isFloat(port.dtype) && elementsOf(port.shape) == batch && port.shape[0] == batch;
 }
 
@@ -93,8 +95,9 @@ static std::vector<int64_t> numbersOf(const std::vector<std::string> &names, con
   return numbers;
 }
 
-void Dataset::addClasses(const PictureFiles &files, const std::string &path, const Port &port,
+void Dataset::addClasses(const PictureFiles &files, const std::string &path, const Port &taker,
                          const DataOptions &options) {
+  const Port port = taker.takesProbabilities() ? taker.ofClassNumbers() : taker;
   const std::vector<std::string> own = files.classes();
   classes_ = options.classes.empty() ? own : options.classes;
   if (own.empty())
