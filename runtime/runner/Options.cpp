@@ -60,10 +60,12 @@ static void addDataOptions(CLI::App &app, const Program *program, std::string_vi
                         ":HEIGHTxWIDTH], center-crop; joined with ','; none: do not",
                         standard));
   if (app.get_name() == "train")
-    app.add_option(kAugment, options.train.data.augment,
-                   "STEPS, or INPUT=STEPS: random changes of the pictures of training: random-crop[:PADDING], "
-                   "random-resized-crop[:LEAST:MOST share of the area], flip[:P], vertical-flip[:P], "
-                   "jitter:BRIGHTNESS[:CONTRAST[:SATURATION[:HUE]]], erase[:P]; joined with ','");
+    app.add_option(
+        kAugment, options.train.data.augment,
+        "STEPS, or INPUT=STEPS: random changes of the pictures of training: random-crop[:PADDING], "
+        "random-resized-crop[:LEAST:MOST share of the area], flip[:P], vertical-flip[:P], "
+        "jitter:BRIGHTNESS[:CONTRAST[:SATURATION[:HUE]]], erase[:P]; and of the samples of a batch, with labels that "
+        "are probabilities: mixup[:ALPHA], cutmix[:ALPHA]; joined with ','");
   app.add_option("--scale", options.train.data.scale,
                  concat("INPUT=FACTOR: multiply an input; none or INPUT=none: do not", standard));
   app.add_option("--normalize", options.train.data.normalize,

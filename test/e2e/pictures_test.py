@@ -50,7 +50,7 @@ def write_pictures(folder, pictures, labels, classes=CLASSES):
 
 
 class Training:
-    def __init__(self, folder):
+    def __init__(self, folder, model=None, batch=BATCH, loss="--loss=softmax_cross_entropy:logits:label"):
         self.folder = folder
         rng = np.random.default_rng(1)
         self.labels = np.repeat(np.arange(len(CLASSES)), EACH)
@@ -61,13 +61,16 @@ class Training:
             archive.add(f"{folder}/train", "train")
         with open(f"{folder}/train.csv", "w") as file:
             file.write("label,path\n" + "".join(f"{CLASSES[k]},train/{CLASSES[k]}/{i:03}.png\n" for i, k in enumerate(self.labels)))
+        (model or self.network()).save(f"{folder}/model.onnx")
+        harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--precision=fp32", f"--batch={batch}", "--optimizer=sgd", "--lr=0.01", loss],
+                     cwd=folder)
+
+    def network(self):
         g = Graph()
         y = g.node("Conv", [g.input("x", ["N", 3, SIDE, SIDE]), g.weight("conv.weight", (4, 3, 3, 3)), g.weight("conv.bias", (4,))], "conv")
         y = g.node("Flatten", [g.node("Relu", [y], "relu")], "flat")
         g.node("Gemm", [y, g.weight("fc.weight", (3, 4 * (SIDE - 2) ** 2)), g.weight("fc.bias", (3,))], "logits", transB=1)
-        g.output("logits", ["N", 3]).save(f"{folder}/model.onnx")
-        harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--precision=fp32", f"--batch={BATCH}",
-                      "--optimizer=sgd", "--lr=0.01", "--loss=softmax_cross_entropy:logits:label"], cwd=folder)
+        return g.output("logits", ["N", 3])
 
     def run(self, *arguments, fails=False):
         status, out, err = harness.run(["./program", *arguments], cwd=self.folder)

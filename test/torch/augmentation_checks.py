@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares what the picture plugin makes of pictures with Pillow and torchvision: values of resized pictures and of changed colours, and the
-distributions of what is random.
+distributions of what is random. Mixup and cutmix are seen in the gradients of a compiled program.
 
 usage: augmentation_checks.py [--build DIR]
 Needs torch, torchvision, numpy, scipy and pillow. Exits with status 1 if a check fails.
@@ -19,6 +19,7 @@ from torchvision.transforms.v2 import functional
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "benchmarks", "pictures"))
+sys.path[:0] = [os.path.join(ROOT, "test", folder) for folder in ("e2e", "tools")]
 import plugin  # noqa: E402
 
 
@@ -151,6 +152,37 @@ def check_draws(table, check, random):
     check("another seed makes others", (one != make(table, pictures, (16, 16), augment=steps, epochs=(3,), seed=1)).any((2, 3, 4)).mean() > 0.95)
 
 
+def check_mixing(check, build):
+    """The gradients of batches of two pictures are torch's for what torchvision's MixUp and CutMix make of them, with shares and boxes of the same distribution."""
+    import harness
+    import mixing_test as mixing
+    from torchvision.transforms.v2 import CutMix, MixUp
+    mixing.OPTIONS = mixing.pictures_test.OPTIONS = argparse.Namespace(bin=os.path.join(os.path.abspath(build), "bin"))
+    count, side, classes = 300, mixing.SIDE, len(mixing.CLASSES)
+    with harness.folder() as folder:
+        program = mixing.Training(folder, mixing.linear(), batch=2)
+        x, labels = program.two()
+        for step, transform, kinds in (("mixup:0.4", MixUp(alpha=0.4, num_classes=classes), "share"), ("cutmix:1", CutMix(num_classes=classes), "box")):
+            ours, worst = [], 0.0
+            for seed in range(count):
+                start, found = program.gradient_of(seed, step)
+                mix, _ = mixing.search(start, x, labels, found)[kinds]
+                ours.append(mix["own"] if kinds == "share" else 1 - (mix["box"][2] - mix["box"][0]) * (mix["box"][3] - mix["box"][1]) / side ** 2)
+                top, left, bottom, right = mix.get("box", (0, 0, 0, 0))
+                params = {"lam": ours[-1], "box": (left, top, right, bottom), "lam_adjusted": ours[-1]}
+                drawn, transform.make_params = transform.make_params, lambda _, params=params: params
+                pictures, shares = transform(torch.from_numpy(x), torch.tensor([0, 2]))
+                transform.make_params = drawn
+                weights = torch.from_numpy(start).requires_grad_()
+                torch.nn.functional.cross_entropy(pictures.flatten(1) @ weights.T, shares.double()).backward()
+                worst = max(worst, float(np.abs(weights.grad.numpy() - found).max()))
+            check(f"{step} makes the batches of torchvision's {type(transform).__name__}", worst < 2e-6, f"largest difference of a gradient {worst:.2g}")
+            torch.manual_seed(0)
+            theirs = [transform.make_params([torch.zeros(2, 3, side, side)]) for _ in range(4000)]
+            gap = stats.ks_2samp(ours, [one["lam" if kinds == "share" else "lam_adjusted"] for one in theirs]).statistic
+            check(f"{step} draws shares as torchvision does", gap < 1.95 * math.sqrt(1 / count + 1 / 4000), f"Kolmogorov-Smirnov distance {gap:.3f} of {count} batches")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
@@ -162,6 +194,7 @@ def main():
     check_colours(table, check, random)
     check_erase(table, check)
     check_draws(table, check, random)
+    check_mixing(check, build)
     print(f"{check.passed} passed, {check.failed} failed, 0 skipped")
     return 1 if check.failed else 0
 

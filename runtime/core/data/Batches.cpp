@@ -98,6 +98,8 @@ bool Batches::fill(Batch &batch, std::vector<uint32_t> samples, std::vector<std:
     for (size_t i = 0; i < ports_.size(); ++i)
       data_.fill(*ports_[i], padded, draw, batch.inputs[i].data(), scratch, readers_);
   } while (data_.badSamples().count() > bad);
+  if (options_.train)
+    data_.mix(ports_, draw, batch.index, batch.inputs, scratch, readers_);
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/core/Transpose.h"
 #include "runtime/core/data/Array.h"
 #include "runtime/core/data/BadSamples.h"
+#include "runtime/core/data/Mixing.h"
 #include "runtime/core/data/PictureInput.h"
 #include "runtime/core/data/Preprocessing.h"
 
@@ -96,6 +97,10 @@ public:
   /// among the bad samples afterwards, and what is written for them means nothing.
   void fill(const Port &port, std::span<const uint32_t> samples, const Draw &draw, void *stored,
             std::vector<std::byte> &scratch, Threads &readers) const;
+  /// Mixes the samples of a batch of training with each other where --augment says so. `batch` is its number within the
+  /// epoch, and inputs[i] has what fill() wrote for ports[i].
+  void mix(const std::vector<const Port *> &ports, const Draw &draw, int64_t batch,
+           std::vector<std::vector<std::byte>> &inputs, std::vector<std::byte> &scratch, Threads &readers) const;
   /// Throws Error when a file has become shorter, because the data read from it may then be zeros.
   void checkWhole() const;
   /// Throws Error when a file of the inputs has become shorter or was written to since it was opened. What was read
@@ -142,6 +147,10 @@ private:
   void applyMaps(const DataOptions &options);
   /// Gives pictures their steps.
   void applySteps(const DataOptions &options, const std::vector<const Port *> &inputs);
+  /// Takes mixup and cutmix out of an input's steps.
+  void takeMixing(const std::string &input, std::string &steps);
+  /// Throws Error where a batch of these inputs cannot be mixed.
+  void checkMixing(const std::vector<const Port *> &inputs) const;
   std::vector<std::string> pictureInputs(bool fromFiles) const;
   /// Returns the port that takes the array's values: `port`, or where that takes probabilities and the array has
   /// numbers of classes, one that takes these.
@@ -177,6 +186,7 @@ private:
   std::map<std::string, Source> sources_;
   Preprocessing preprocessing_;
   std::string note_, augmentation_;
+  Mixing mixing_;
   std::vector<std::string> classes_;
   std::map<std::string, std::shared_ptr<PictureFiles>> collections_; // by their paths
   std::shared_ptr<BadSamples> bad_ = std::make_shared<BadSamples>();

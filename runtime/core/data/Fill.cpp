@@ -145,4 +145,18 @@ void Dataset::fill(const Port &port, std::span<const uint32_t> samples, const Dr
     order.toStored(logical, stored, elementBytes);
 }
 
+void Dataset::mix(const std::vector<const Port *> &ports, const Draw &draw, int64_t batch,
+                  std::vector<std::vector<std::byte>> &inputs, std::vector<std::byte> &scratch,
+                  Threads &readers) const {
+  if (mixing_.empty())
+    return;
+  Mix mix;
+  for (const Port *port : ports)
+    if (port->name == mixing_.input)
+      mix = mixing_.draw(draw.seed, draw.epoch, batch, port->shape[2], port->shape[3]);
+  for (size_t i = 0; i < ports.size(); ++i)
+    if (ports[i]->batched)
+      mixSamples(*ports[i], batch_, mix, ports[i]->name == mixing_.input, inputs[i].data(), scratch, readers);
+}
+
 } // namespace mpc::rt

@@ -207,8 +207,12 @@ void Dataset::applySteps(const DataOptions &options, const std::vector<const Por
     readSteps(kAugment, text, names, [&](const std::string &input, std::string_view value) {
       if (augment.count(input) != 0)
         fail(kAugment, concat("is given twice for input '", input, "'"), "join the steps by ','");
-      augment[input] = value == "none" ? "" : sources_.at(input).pictures->checkSteps(std::string(value), kAugment);
+      std::string rest = value == "none" ? "" : std::string(value);
+      takeMixing(input, rest);
+      augment[input] = rest.empty() ? "" : sources_.at(input).pictures->checkSteps(rest, kAugment);
     });
+  if (!mixing_.empty())
+    checkMixing(inputs);
   std::set<std::string> seen;
   for (const Port *port : inputs) {
     Source &source = sources_.at(port->name);
@@ -221,8 +225,10 @@ void Dataset::applySteps(const DataOptions &options, const std::vector<const Por
       transform = preprocessing->second.transform = // in its normal form, which checkpoints hold
           source.pictures->checkSteps(preprocessing->second.transform, kTransform);
     source.pictures->setSteps(transform, steps, bytesOfZero(source.maps, size_t(port->shape[1])));
-    if (!steps.empty())
-      augmentation_ += concat(augmentation_.empty() ? "" : "; ", port->name, ": ", steps);
+    const std::string mixing = port->name == mixing_.input ? mixing_.text() : "";
+    if (!steps.empty() || !mixing.empty())
+      augmentation_ += concat(augmentation_.empty() ? "" : "; ", port->name, ": ", steps,
+                              steps.empty() || mixing.empty() ? "" : ",", mixing);
   }
 }
 

@@ -19,7 +19,7 @@ static std::optional<double> numberOf(std::string_view text) {
   return value;
 }
 
-static double parseNumber(std::string_view text, const std::string &option) {
+double parseNumber(std::string_view text, const std::string &option) {
   std::optional<double> value = numberOf(text);
   if (!value)
     fail(option, concat("'", text, "' is no number"), "write a finite number, such as 0.5 or 1e-3");

@@ -67,6 +67,9 @@ Preprocessing withOptions(Preprocessing base, const StepOptions &options, const 
 
 inline constexpr char kTransform[] = "--transform", kAugment[] = "--augment";
 
+/// Returns the finite number that a text is. Throws Error located at the option.
+double parseNumber(std::string_view text, const std::string &option);
+
 /// Calls set(input, value) for "INPUT=STEPS", or for "STEPS" where there is only one input for pictures. `option`:
 /// kTransform or kAugment. Throws Error.
 void readSteps(const char *option, const std::string &text, const std::vector<std::string> &pictures,

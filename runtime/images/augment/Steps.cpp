@@ -25,6 +25,8 @@ struct Form {
   size_t least, most; // as many numbers may be given
   Number numbers[4];
 };
+/// The runtime takes these steps of --augment itself: they are about a batch.
+constexpr char kMixing[] = ", mixup[:ALPHA], cutmix[:ALPHA]";
 constexpr double kMostPixels = 65535;
 constexpr Form kForms[] = {
     {"resize", "resize[:SHORTER or :HEIGHTxWIDTH]", false, 0, 2, {{0, 1, kMostPixels}, {0, 1, kMostPixels}}},
@@ -85,7 +87,8 @@ static PictureStep parseStep(std::string_view text, const std::string &option) {
   const Form *form =
       std::find_if(std::begin(kForms), std::end(kForms), [&](const Form &f) { return parts[0] == f.name; });
   if (form == std::end(kForms))
-    fail(option, concat("there is no step '", parts[0], "'"), concat("the steps are ", usages(random)));
+    fail(option, concat("there is no step '", parts[0], "'"),
+         concat("the steps are ", usages(random), random ? kMixing : ""));
   if (!form->random && random)
     fail(option, concat("'", form->name, "' is not random, and holds for evaluations too"),
          concat("write --transform=", text));
