@@ -86,11 +86,13 @@ void StepExpander::expand(train::UpdateOp update) {
                         shared,
                         hyper};
   SmallVector<train::VariableOp> slots;
-  for (StringRef name : optimizer.slots(hyper)) {
-    slots.push_back(variables.getOrCreateState(step, parameter, name, train::Role::slot, f32Type,
+  for (const Slot &slot : optimizer.slots(hyper, f32Type.getShape())) {
+    RankedTensorType type = slot.shape ? f32Type.clone(*slot.shape) : f32Type;
+    assert(type.getRank() == f32Type.getRank() && "a slot of another rank");
+    slots.push_back(variables.getOrCreateState(step, parameter, slot.name, train::Role::slot, type,
                                                train::FillAttr::get(b.getContext(), 0)));
     context.slots.push_back(train::readVariable(b, loc, slots.back()));
-    slotBytes += uint64_t(f32Type.getNumElements()) * sizeof(float);
+    slotBytes += uint64_t(type.getNumElements()) * sizeof(float);
   }
   context.newSlots.resize(slots.size());
 

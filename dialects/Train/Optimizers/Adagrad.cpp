@@ -19,7 +19,7 @@ static constexpr Hyperparameter lr{"lr", 1e-2, 0, INFINITY, "learning rate"},
     weightDecay{"weight_decay", 0, 0, INFINITY, "L2 penalty, added to the gradient"};
 static constexpr const Hyperparameter *hyperparameters[] = {&lr, &eps, &weightDecay};
 
-static SmallVector<StringRef> slots(const Hyperparameters &) { return {"sum"}; }
+static SmallVector<Slot> slots(const Hyperparameters &, ArrayRef<int64_t>) { return {"sum"}; }
 
 static Value update(UpdateContext &u) {
   const graph::GraphBuilder &b = u.b;

@@ -19,7 +19,9 @@ using namespace mpc::optimizers;
 static constexpr Hyperparameter weightDecay{"weight_decay", 0, 0, INFINITY, "L2 penalty, added to the gradient"};
 static constexpr const Hyperparameter *hyperparameters[] = {&adamLr, &beta1, &beta2, &eps, &weightDecay};
 
-SmallVector<StringRef> optimizers::adamSlots(const Hyperparameters &) { return {"exp_avg", "exp_avg_sq"}; }
+SmallVector<Slot> optimizers::adamSlots(const Hyperparameters &, ArrayRef<int64_t>) {
+  return {"exp_avg", "exp_avg_sq"};
+}
 
 Value optimizers::secondCorrection(StepContext &context) {
   return context.b.sqrt(context.b.sub(1, context.runningPower("beta2_power", context.hyper[beta2])));

@@ -11,7 +11,7 @@ inline constexpr Hyperparameter adamLr{"lr", 1e-3, 0, INFINITY, "learning rate"}
     beta1{"beta1", 0.9, 0, 1, "decay of the first moment"}, beta2{"beta2", 0.999, 0, 1, "decay of the second moment"},
     eps{"eps", 1e-8, 0, INFINITY, "added to the corrected square root"};
 
-llvm::SmallVector<llvm::StringRef> adamSlots(const Hyperparameters &hyper);
+llvm::SmallVector<Slot> adamSlots(const Hyperparameters &hyper, llvm::ArrayRef<int64_t> shape);
 
 /// Returns sqrt(1 - beta2^t) of this update in f64, because near t = 1 the difference has few correct bits in fp32.
 mlir::Value secondCorrection(StepContext &context);

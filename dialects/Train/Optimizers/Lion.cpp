@@ -22,7 +22,7 @@ static constexpr Hyperparameter lr{"lr", 1e-4, 0, INFINITY, "learning rate"},
     weightDecay{"weight_decay", 0, 0, INFINITY, "share of a parameter that a step of size lr removes"};
 static constexpr const Hyperparameter *hyperparameters[] = {&lr, &beta1, &beta2, &weightDecay};
 
-static SmallVector<StringRef> slots(const Hyperparameters &) { return {"exp_avg"}; }
+static SmallVector<Slot> slots(const Hyperparameters &, ArrayRef<int64_t>) { return {"exp_avg"}; }
 
 static Value update(UpdateContext &u) {
   const graph::GraphBuilder &b = u.b;

@@ -26,8 +26,8 @@ static constexpr Hyperparameter lr{"lr", 1e-2, 0, INFINITY, "learning rate"},
     weightDecay{"weight_decay", 0, 0, INFINITY, "L2 penalty, added to the gradient"};
 static constexpr const Hyperparameter *hyperparameters[] = {&lr, &alpha, &eps, &momentum, &centered, &weightDecay};
 
-static SmallVector<StringRef> slots(const Hyperparameters &hyper) {
-  SmallVector<StringRef> names{"square_avg"};
+static SmallVector<Slot> slots(const Hyperparameters &hyper, ArrayRef<int64_t>) {
+  SmallVector<Slot> names{"square_avg"};
   if (hyper[centered] != 0)
     names.push_back("grad_avg");
   if (hyper[momentum] != 0)

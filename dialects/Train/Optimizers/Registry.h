@@ -70,15 +70,24 @@ public:
   mlir::Value runningProduct(llvm::StringRef suffix, mlir::Value factor);
 };
 
+/// Names a state variable of a parameter: `@"<parameter>/<name>"`, which is f32 and zero at first.
+struct Slot {
+  Slot(const char *name) : name(name) {}
+  Slot(const char *name, graph::Shape shape) : name(name), shape(std::move(shape)) {}
+
+  llvm::StringRef name;
+  /// Has the parameter's rank, because both are stored in the same order of dimensions; nullopt is its shape.
+  std::optional<graph::Shape> shape;
+};
+
 struct Optimizer {
   llvm::StringLiteral name, doc;
   /// Every optimizer has these two: the program's schedule writes the one, and parameter groups change both.
   const Hyperparameter &lr, &weightDecay;
   /// All hyperparameters, those two included, in the order in which `#train.optimizer` and messages have them.
   llvm::ArrayRef<const Hyperparameter *> hyperparameters;
-  /// Names the state variables of every parameter: `@"<parameter>/<slot>"`, which are f32 and zero at first. They may
-  /// depend on hyperparameters.
-  llvm::SmallVector<llvm::StringRef> (*slots)(const Hyperparameters &hyper);
+  /// Returns the state variables of a parameter of this shape.
+  llvm::SmallVector<Slot> (*slots)(const Hyperparameters &hyper, llvm::ArrayRef<int64_t> shape);
   /// Builds the values that all parameters share; may be null.
   llvm::SmallVector<mlir::Value> (*shared)(StepContext &);
   /// Returns the new parameter and sets newSlots.

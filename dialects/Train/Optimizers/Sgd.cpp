@@ -28,7 +28,7 @@ static LogicalResult verify(train::EmitError emitError, const Hyperparameters &h
   return success();
 }
 
-static SmallVector<StringRef> slots(const Hyperparameters &hyper) {
+static SmallVector<Slot> slots(const Hyperparameters &hyper, ArrayRef<int64_t>) {
   if (hyper[momentum] == 0)
     return {};
   return {"momentum"};
