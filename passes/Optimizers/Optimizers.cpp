@@ -68,10 +68,13 @@ void StepExpander::expand(train::UpdateOp update) {
   train::VariableOp parameter = variables.lookup(update.getParameterAttr());
   RankedTensorType f32Type = parameter.getTensorType().clone(b.getF32Type());
   double factor = 1, weightDecay = hyper[optimizer.weightDecay];
+  bool exempt = false;
   if (train::GroupAttr group = groups.of(parameter)) {
     factor = group.getLr().getValueAsDouble();
-    if (FloatAttr own = group.getWeightDecay())
+    if (FloatAttr own = group.getWeightDecay()) {
       weightDecay = own.getValueAsDouble();
+      exempt = weightDecay == 0;
+    }
   }
 
   graph::GraphBuilder at(b, loc);
@@ -81,6 +84,7 @@ void StepExpander::expand(train::UpdateOp update) {
                         at.cast(update.getGradient(), b.getF32Type()),
                         learningRate(factor),
                         weightDecay,
+                        exempt,
                         {},
                         {},
                         shared,

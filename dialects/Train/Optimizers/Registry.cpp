@@ -8,7 +8,7 @@ using namespace mpc;
 using namespace mpc::optimizers;
 
 ArrayRef<const Optimizer *> optimizers::allOptimizers() {
-  static const Optimizer *const all[] = {&sgd, &adam, &adamw, &adagrad, &rmsprop, &nadam, &lion};
+  static const Optimizer *const all[] = {&sgd, &adam, &adamw, &adagrad, &rmsprop, &nadam, &lion, &lars};
   return all;
 }
 
@@ -50,6 +50,11 @@ Value UpdateContext::decayedParameter() const {
     return parameter;
   Value kept = b.sub(1, b.mul(b.cast(lr, b.builder.getF64Type()), weightDecay));
   return b.mul(parameter, b.cast(kept, b.builder.getF32Type()));
+}
+
+Value UpdateContext::norm(Value x) const {
+  graph::Shape axes = graph::allAxes(x);
+  return axes.empty() ? b.abs(x) : b.sqrt(b.sum(b.square(x), axes));
 }
 
 Value StepContext::runningPower(StringRef suffix, double base) {

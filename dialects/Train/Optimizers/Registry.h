@@ -39,6 +39,8 @@ public:
   mlir::Value lr;
   /// The weight decay of this parameter's group.
   double weightDecay;
+  /// Whether the group says that the parameter has no weight decay, as groups of norms and biases do.
+  bool exempt;
   /// The slots' values before the step, in the order of Optimizer::slots, and after the step, which the optimizer sets.
   llvm::SmallVector<mlir::Value> slots, newSlots;
   /// The values that Optimizer::shared returned, in its order.
@@ -49,6 +51,8 @@ public:
   mlir::Value penalizedGradient() const;
   /// Returns parameter * (1 - lr * weightDecay): the decay is decoupled from the gradient.
   mlir::Value decayedParameter() const;
+  /// Returns the Euclidean norm of all elements of x, a tensor<f32>; that of an empty tensor is 0.
+  mlir::Value norm(mlir::Value x) const;
 };
 
 /// Builds scalars that all parameters of a step share, and their state.
@@ -102,7 +106,7 @@ const Optimizer *findOptimizer(llvm::StringRef name);
 /// Describes each optimizer with its hyperparameters and defaults, for `--help` and errors.
 std::string describeOptimizers();
 
-extern const Optimizer sgd, adam, adamw, adagrad, rmsprop, nadam, lion;
+extern const Optimizer sgd, adam, adamw, adagrad, rmsprop, nadam, lion, lars;
 
 } // namespace mpc::optimizers
 #endif

@@ -20,6 +20,11 @@ func.func private @f() attributes {a = #train.optimizer<adam, beta1 = 1.0>}
 func.func private @f() attributes {a = #train.optimizer<sgd, nesterov = 1>}
 
 // -----
+// expected-error @+2 {{nesterov needs a momentum}}
+// expected-note @+1 {{hint: set momentum=0.9}}
+func.func private @f() attributes {a = #train.optimizer<lars, nesterov = 1, momentum = 0>}
+
+// -----
 // expected-error @+2 {{parameter group 'w': cannot set 'lr' so}}
 // expected-note @+1 {{hint: a group sets lr (a factor)}}
 func.func private @f() attributes {a = #train.group<"w", lr = -2>}

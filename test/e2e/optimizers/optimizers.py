@@ -113,6 +113,18 @@ class Lion:
         return w * (1 - self.lr * self.decay) - self.lr * np.sign(0.5 * m + 0.5 * g)
 
 
+class Lars:
+    def __init__(self, lr, momentum, decay, trust, nesterov=False, adapts=True):
+        self.lr, self.momentum, self.decay, self.trust, self.nesterov, self.adapts, self.m = lr, momentum, decay, trust, nesterov, adapts, {}
+
+    def __call__(self, name, w, g):
+        size, slope = np.sqrt((w * w).sum()), np.sqrt((g * g).sum())
+        ratio = self.trust * size / (slope + self.decay * size + 1e-8) if self.adapts and size and slope else 1
+        g = ratio * (g + self.decay * w)
+        self.m[name] = self.momentum * self.m.get(name, 0) + g
+        return w - self.lr * (g + self.momentum * self.m[name] if self.nesterov else self.m[name])
+
+
 class RMSprop:
     def __init__(self, lr, decay, alpha, momentum=0, centered=False):
         self.lr, self.decay, self.alpha, self.momentum, self.centered, self.state = lr, decay, alpha, momentum, centered, {}
@@ -143,13 +155,19 @@ def updates(work):
                   lambda lr, wd: NAdam(0.02 * lr, 0.3 if wd is None else wd, 0.5)),
         "lion": (["--optimizer=lion", "--betas=0.5,0.9", "--lr=0.02", "--weight-decay=0.3"],
                  lambda lr, wd: Lion(0.02 * lr, 0.3 if wd is None else wd)),
+        "lars": (["--optimizer=lars,trust_coefficient=0.05", "--lr=0.5", "--weight-decay=0.1"],
+                 lambda lr, wd: Lars(0.5 * lr, 0.9, 0.1 if wd is None else wd, 0.05, adapts=wd != 0)),
+        "lars-nesterov": (["--optimizer=lars,trust_coefficient=0.05,always_adapt=true", "--lr=0.5", "--momentum=0.5", "--nesterov"],
+                          lambda lr, wd: Lars(0.5 * lr, 0.5, wd or 0, 0.05, True)),
         "adamw": (["--optimizer=adamw", "--lr=0.02", "--weight-decay=0.3"], lambda lr, wd: Adam(0.02 * lr, 0.3 if wd is None else wd, True)),
     }
     count = clipped = 0
     together = ["--param-group=a$:lr=3,wd=0.5", "--clip-norm=1", "--accumulate=2"]
     alone = [["--param-group=\\.b$:lr=0.25,weight_decay=0"], ["--clip-norm=1.5"], ["--clip-value=0.2"], ["--accumulate=3"]]
     for name, (flags, make) in optimizers.items():
-        for extra in ([], *(alone if name in ("sgd", "momentum", "nesterov", "adam", "adamw") else []), together):
+        # Optimizers with a trust ratio leave it out where a group has no decay.
+        some = alone if name in ("sgd", "momentum", "nesterov", "adam", "adamw") else alone[:1] if name.startswith("lars") else []
+        for extra in ([], *some, together):
             option = lambda key, default: next((e.split("=", 1)[1] for e in extra if e.startswith(key + "=")), default)
             window = int(option("--accumulate", 1))
             state = linear.compiled(STEPS * window, *flags, *extra)

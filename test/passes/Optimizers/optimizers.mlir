@@ -72,3 +72,19 @@ train.step @b(%g: tensor<4xf32>, %l: tensor<f32>) -> tensor<f32> attributes {par
   train.update @w, %g : tensor<4xf32>
   train.yield %l : tensor<f32>
 }
+
+// -----
+
+// A group without weight decay gets steps of the usual length: only the norms of @w are computed.
+train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
+train.variable @b parameter : tensor<3xf32> = #train.fill<1.0>
+// CHECK-LABEL: train.step @main
+train.step @main(%g: tensor<4xf32>, %h: tensor<3xf32>, %l: tensor<f32>) -> tensor<f32>
+    attributes {parameters = [@w, @b], optimizer = #train.optimizer<lars, weight_decay = 0.5>, scaler = #train.scaler<none>,
+                groups = [#train.group<"b", weight_decay = 0>]} {
+  // CHECK-COUNT-2: graph.reduce_sum {{.*}} : (tensor<4xf32>) -> tensor<f32>
+  // CHECK-NOT: graph.reduce_sum
+  train.update @w, %g : tensor<4xf32>
+  train.update @b, %h : tensor<3xf32>
+  train.yield %l : tensor<f32>
+}

@@ -1,0 +1,96 @@
+//===- NormOptimizersTest.cpp - optimizers whose steps depend on norms of whole parameters ----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "test/passes/Numeric/OptimizerSteps.h"
+
+using namespace mpc;
+using namespace mpc::test;
+
+namespace {
+
+double norm(const Pair &x) { return std::hypot(x[0], x[1]); }
+
+/// Returns a reference of LARS with a rate of 0.5, a trust coefficient of 0.25, eps of 0.125 and a momentum of 0.75.
+WholeReference lars(double decay, bool nesterov, bool adapts = true) {
+  return [=](Pair &w, const Pair &g, double (&s)[2][3], int) {
+    double ratio = adapts ? 0.25 * norm(w) / (norm(g) + decay * norm(w) + 0.125) : 1;
+    for (int i = 0; i < 2; ++i) {
+      double d = ratio * (g[i] + decay * w[i]);
+      s[i][0] = 0.75 * s[i][0] + d;
+      w[i] -= 0.5 * (nesterov ? d + 0.75 * s[i][0] : s[i][0]);
+    }
+  };
+}
+
+const std::string kLars = "lars, lr = 0.5, momentum = 0.75, trust_coefficient = 0.25, eps = 0.125";
+
+TEST(Lars, Defaults) {
+  checkWhole("#train.optimizer<lars>", [](Pair &w, const Pair &g, double (&s)[2][3], int) {
+    double ratio = 1e-3 * norm(w) / (norm(g) + 1e-8);
+    for (int i = 0; i < 2; ++i) {
+      s[i][0] = 0.9 * s[i][0] + ratio * g[i];
+      w[i] -= s[i][0];
+    }
+  });
+}
+
+TEST(Lars, LargeStepsWithDecay) {
+  checkWhole("#train.optimizer<" + kLars + ", weight_decay = 0.5>", lars(0.5, false), 64);
+}
+
+TEST(Lars, Nesterov) {
+  checkWhole("#train.optimizer<" + kLars + ", nesterov = 1, weight_decay = 0.5>", lars(0.5, true), 64);
+}
+
+TEST(Lars, WithoutMomentum) {
+  checkWhole("#train.optimizer<lars, lr = 0.5, momentum = 0, trust_coefficient = 0.25>",
+             [](Pair &w, const Pair &g, double (&)[2][3], int) {
+               double ratio = 0.25 * norm(w) / (norm(g) + 1e-8);
+               for (int i = 0; i < 2; ++i)
+                 w[i] -= 0.5 * ratio * g[i];
+             });
+}
+
+const std::string kExempt = ", groups = [#train.group<\"w\", weight_decay = 0>]";
+
+TEST(Lars, GroupsWithoutDecayGetStepsOfTheUsualLength) {
+  checkWhole("#train.optimizer<" + kLars + ", weight_decay = 0.5>", lars(0, false, false), 64, kExempt);
+  checkWhole("#train.optimizer<" + kLars + ", always_adapt = 1, weight_decay = 0.5>", lars(0, false), 64, kExempt);
+  // The step's own decay of zero exempts nothing.
+  checkWhole("#train.optimizer<" + kLars + ">", lars(0, false), 64);
+}
+
+/// Returns a step that trains @w, which starts as `start`, with loss sum(w * x), so that the gradient is x.
+std::string sumStep(const std::string &optimizer, const std::vector<int64_t> &shape, const std::string &start) {
+  std::string type = "tensor<", axes;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    type += std::to_string(shape[i]) + "x";
+    axes += (i ? ", " : ": ") + std::to_string(i);
+  }
+  type += "f32>";
+  return "train.variable @w parameter : " + type + " = dense<" + start + "> : " + type +
+         "\ntrain.step @main(%x: " + type +
+         ") -> tensor<f32> attributes {parameters = [@w], scaler = #train.scaler<none>, optimizer = " + optimizer +
+         "} {\n%w = train.read @w : " + type + "\n%p = graph.mul %w, %x : (" + type + ", " + type + ") -> " + type +
+         "\n%l = graph.reduce_sum %p {axes = array<i64" + axes + ">, keepdims = false} : (" + type +
+         ") -> tensor<f32>\ntrain.yield %l : tensor<f32>\n}";
+}
+
+/// Returns @w after one step.
+std::vector<double> stepFrom(const std::string &optimizer, const std::vector<int64_t> &shape, const std::string &start,
+                             std::vector<double> x) {
+  PassRun run(sumStep(optimizer, shape, start), kPasses);
+  run.step(std::move(x));
+  return run["w"];
+}
+
+TEST(Lars, NormsOfZeroSingleNumbersAndNothing) {
+  const std::string optimizer = "#train.optimizer<lars, lr = 0.5, momentum = 0, trust_coefficient = 0.25, eps = 0>";
+  EXPECT_EQ(stepFrom(optimizer, {2}, "0.0", {3, 4}), (std::vector<double>{-1.5, -2}));
+  EXPECT_EQ(stepFrom(optimizer, {2}, "[3.0, 4.0]", {0, 0}), (std::vector<double>{3, 4}));
+  EXPECT_EQ(stepFrom(optimizer, {2}, "[3.0, 4.0]", {0, 2}), (std::vector<double>{3, 3.375}));
+  EXPECT_EQ(stepFrom(optimizer, {}, "-2.0", {-8}), (std::vector<double>{-1.75}));
+  EXPECT_EQ(stepFrom(optimizer, {}, "0.0", {-8}), (std::vector<double>{4}));
+  EXPECT_EQ(stepFrom(optimizer, {0}, "", {}), std::vector<double>());
+}
+
+} // namespace
