@@ -32,21 +32,21 @@ SmallVector<Value> optimizers::adamShared(StepContext &context) {
   return {first, secondCorrection(context)};
 }
 
-Value optimizers::adamMoments(UpdateContext &u, Value gradient, Value correction) {
+Value optimizers::adamMoments(UpdateContext &u, Value gradient, Value correction, double eps) {
   const graph::GraphBuilder &b = u.b;
   double first = u.hyper[beta1], second = u.hyper[beta2];
   Value entering = b.mul(gradient, 1 - first), m = b.add(b.mul(u.slots[0], first), entering);
   Value enteringSquare = b.mul(b.square(gradient), 1 - second), v = b.add(b.mul(u.slots[1], second), enteringSquare);
   u.newSlots[0] = m;
   u.newSlots[1] = v;
-  return b.add(b.div(b.sqrt(v), correction), u.hyper[eps]);
+  return b.add(b.div(b.sqrt(v), correction), eps);
 }
 
 Value optimizers::adamStep(UpdateContext &u, Value parameter, Value gradient) {
   const graph::GraphBuilder &b = u.b;
   Type f32 = b.builder.getF32Type(), f64 = b.builder.getF64Type();
   Value stepSize = b.cast(b.div(b.cast(u.lr, f64), u.shared[0]), f32);
-  Value denominator = adamMoments(u, gradient, b.cast(u.shared[1], f32));
+  Value denominator = adamMoments(u, gradient, b.cast(u.shared[1], f32), u.hyper[eps]);
   return b.sub(parameter, b.mul(b.div(u.newSlots[0], denominator), stepSize));
 }
 

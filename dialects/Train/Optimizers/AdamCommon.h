@@ -1,4 +1,4 @@
-//===- AdamCommon.h - what Adam, AdamW and NAdam share ----------------------------------------===//
+//===- AdamCommon.h - what Adam, AdamW, NAdam and LAMB share ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_TRAIN_OPTIMIZERS_ADAMCOMMON_H
 #define MPC_TRAIN_OPTIMIZERS_ADAMCOMMON_H
@@ -20,7 +20,7 @@ mlir::Value secondCorrection(StepContext &context);
 llvm::SmallVector<mlir::Value> adamShared(StepContext &context);
 
 /// Updates m and v with `gradient` and returns sqrt(v)/correction + eps. The correction is an f32 scalar.
-mlir::Value adamMoments(UpdateContext &u, mlir::Value gradient, mlir::Value correction);
+mlir::Value adamMoments(UpdateContext &u, mlir::Value gradient, mlir::Value correction, double eps);
 
 /// Updates m and v with `gradient` and returns parameter - lr/(1 - beta1^t) * m / (sqrt(v)/sqrt(1 - beta2^t) + eps).
 mlir::Value adamStep(UpdateContext &u, mlir::Value parameter, mlir::Value gradient);

@@ -38,7 +38,8 @@ static SmallVector<Value> shared(StepContext &context) {
 static Value update(UpdateContext &u) {
   const graph::GraphBuilder &b = u.b;
   Type f32 = b.builder.getF32Type();
-  Value g = u.penalizedGradient(), denominator = adamMoments(u, g, b.cast(u.shared[2], f32));
+  Value g = u.penalizedGradient();
+  Value denominator = adamMoments(u, g, b.cast(u.shared[2], f32), u.hyper[eps]);
   Value direction = b.add(b.mul(g, b.cast(u.shared[0], f32)), b.mul(u.newSlots[0], b.cast(u.shared[1], f32)));
   return b.sub(u.parameter, b.mul(b.div(direction, denominator), u.lr));
 }

@@ -8,7 +8,7 @@ using namespace mpc;
 using namespace mpc::optimizers;
 
 ArrayRef<const Optimizer *> optimizers::allOptimizers() {
-  static const Optimizer *const all[] = {&sgd, &adam, &adamw, &adagrad, &rmsprop, &nadam, &lion, &lars};
+  static const Optimizer *const all[] = {&sgd, &adam, &adamw, &adagrad, &rmsprop, &nadam, &lion, &lars, &lamb};
   return all;
 }
 

@@ -11,13 +11,14 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import programs  # noqa: E402
-from optimizers import BATCH, Lars, Linear  # noqa: E402
+from optimizers import BATCH, Lamb, Lars, Linear  # noqa: E402
 from programs import Network, compile, same, train  # noqa: E402
 
 HOST, EMULATOR = ["--device=host"], ["--device=emulator", "--arch=sm_80"]
 # The options of each optimizer, and the rule for a parameter of the name in float64.
 OPTIMIZERS = {
     "lars": (["--optimizer=lars,trust_coefficient=0.02", "--lr=0.7", "--momentum=0.8", "--weight-decay=0.01"], lambda: Lars(0.7, 0.8, 0.01, 0.02)),
+    "lamb": (["--optimizer=lamb", "--lr=0.02"], lambda: Lamb(0.02, 0.01)),
 }
 
 

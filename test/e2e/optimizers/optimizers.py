@@ -125,6 +125,19 @@ class Lars:
         return w - self.lr * (g + self.momentum * self.m[name] if self.nesterov else self.m[name])
 
 
+class Lamb:
+    def __init__(self, lr, decay, adapts=True):
+        self.lr, self.decay, self.adapts, self.state = lr, decay, adapts, {}
+
+    def __call__(self, name, w, g):
+        m, v, t = self.state.get(name, (0, 0, 0))
+        m, v, t = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g, t + 1
+        self.state[name] = m, v, t
+        u = m / (1 - 0.9**t) / (np.sqrt(v / (1 - 0.999**t)) + 1e-6) + self.decay * w
+        size, length = np.sqrt((w * w).sum()), np.sqrt((u * u).sum())
+        return w - self.lr * (size / length if self.adapts and size and length else 1) * u
+
+
 class RMSprop:
     def __init__(self, lr, decay, alpha, momentum=0, centered=False):
         self.lr, self.decay, self.alpha, self.momentum, self.centered, self.state = lr, decay, alpha, momentum, centered, {}
@@ -159,6 +172,8 @@ def updates(work):
                  lambda lr, wd: Lars(0.5 * lr, 0.9, 0.1 if wd is None else wd, 0.05, adapts=wd != 0)),
         "lars-nesterov": (["--optimizer=lars,trust_coefficient=0.05,always_adapt=true", "--lr=0.5", "--momentum=0.5", "--nesterov"],
                           lambda lr, wd: Lars(0.5 * lr, 0.5, wd or 0, 0.05, True)),
+        "lamb": (["--optimizer=lamb", "--lr=0.02", "--weight-decay=0.3"],
+                 lambda lr, wd: Lamb(0.02 * lr, 0.3 if wd is None else wd, wd != 0)),
         "adamw": (["--optimizer=adamw", "--lr=0.02", "--weight-decay=0.3"], lambda lr, wd: Adam(0.02 * lr, 0.3 if wd is None else wd, True)),
     }
     count = clipped = 0
@@ -166,7 +181,7 @@ def updates(work):
     alone = [["--param-group=\\.b$:lr=0.25,weight_decay=0"], ["--clip-norm=1.5"], ["--clip-value=0.2"], ["--accumulate=3"]]
     for name, (flags, make) in optimizers.items():
         # Optimizers with a trust ratio leave it out where a group has no decay.
-        some = alone if name in ("sgd", "momentum", "nesterov", "adam", "adamw") else alone[:1] if name.startswith("lars") else []
+        some = alone if name in ("sgd", "momentum", "nesterov", "adam", "adamw") else alone[:1] if name[:4] in ("lars", "lamb") else []
         for extra in ([], *some, together):
             option = lambda key, default: next((e.split("=", 1)[1] for e in extra if e.startswith(key + "=")), default)
             window = int(option("--accumulate", 1))

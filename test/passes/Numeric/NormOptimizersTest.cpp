@@ -93,4 +93,51 @@ TEST(Lars, NormsOfZeroSingleNumbersAndNothing) {
   EXPECT_EQ(stepFrom(optimizer, {0}, "", {}), std::vector<double>());
 }
 
+/// Returns a reference of LAMB.
+WholeReference lamb(double lr, double beta1, double beta2, double eps, double decay, bool adapts = true) {
+  return [=](Pair &w, const Pair &g, double (&s)[2][3], int t) {
+    double u[2];
+    for (int i = 0; i < 2; ++i) {
+      s[i][0] = beta1 * s[i][0] + (1 - beta1) * g[i];
+      s[i][1] = beta2 * s[i][1] + (1 - beta2) * g[i] * g[i];
+      u[i] = s[i][0] / (1 - std::pow(beta1, t)) / (std::sqrt(s[i][1] / (1 - std::pow(beta2, t))) + eps) + decay * w[i];
+    }
+    double ratio = adapts ? norm(w) / norm(u) : 1;
+    for (int i = 0; i < 2; ++i)
+      w[i] -= lr * ratio * u[i];
+  };
+}
+
+const std::string kLamb = "lamb, lr = 0.1, beta1 = 0.5, beta2 = 0.9, eps = 1.0e-3";
+
+TEST(Lamb, Defaults) { checkWhole("#train.optimizer<lamb>", lamb(1e-3, 0.9, 0.999, 1e-6, 0.01)); }
+
+TEST(Lamb, LargeSteps) {
+  checkWhole("#train.optimizer<" + kLamb + ", weight_decay = 0.5>", lamb(0.1, 0.5, 0.9, 1e-3, 0.5), 64);
+  checkWhole("#train.optimizer<" + kLamb + ", weight_decay = 0>", lamb(0.1, 0.5, 0.9, 1e-3, 0), 64);
+}
+
+TEST(Lamb, GroupsWithoutDecayGetStepsOfTheUsualLength) {
+  checkWhole("#train.optimizer<" + kLamb + ">", lamb(0.1, 0.5, 0.9, 1e-3, 0, false), 64, kExempt);
+  checkWhole("#train.optimizer<" + kLamb + ", always_adapt = 1>", lamb(0.1, 0.5, 0.9, 1e-3, 0), 64, kExempt);
+}
+
+TEST(Lamb, NormsOfZeroSingleNumbersAndNothing) {
+  // The first step of Adam is the gradient's sign, so the norms are those of the parameter and of sqrt(2).
+  const std::string optimizer = "#train.optimizer<lamb, lr = 0.5, eps = 0, weight_decay = 0>";
+  auto near = [&](const std::vector<int64_t> &shape, const std::string &start, std::vector<double> x,
+                  std::vector<double> expected) {
+    std::vector<double> w = stepFrom(optimizer, shape, start, std::move(x));
+    ASSERT_EQ(w.size(), expected.size());
+    for (size_t i = 0; i < w.size(); ++i)
+      EXPECT_NEAR(w[i], expected[i], 16 * 0x1p-24 * std::abs(expected[i])) << start;
+  };
+  near({2}, "0.0", {3, -4}, {-0.5, 0.5});
+  near({2}, "2.0", {3, -4}, {1, 3});
+  near({}, "-2.0", {-8}, {-1});
+  near({0}, "", {}, {});
+  // No gradient and no decay: eps keeps 0/0 away.
+  EXPECT_EQ(stepFrom("#train.optimizer<lamb, weight_decay = 0>", {2}, "2.0", {0, 0}), (std::vector<double>{2, 2}));
+}
+
 } // namespace
