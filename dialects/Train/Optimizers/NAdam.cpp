@@ -1,8 +1,8 @@
 //===- NAdam.cpp - Adam with Nesterov's momentum -------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// This is torch.optim.NAdam (Dozat 2016) with decoupled_weight_decay = False, where t counts this update:
-//   g = gradient + weight_decay * w
+// This is torch.optim.NAdam (Dozat 2016), where t counts this update:
+//   decoupled_weight_decay ? w = w * (1 - lr * weight_decay), g = gradient : g = gradient + weight_decay * w
 //   mu(t) = beta1 * (1 - 0.96^(t * momentum_decay) / 2),  p(t) = mu(1) * ... * mu(t)
 //   m = beta1 * m + (1 - beta1) * g
 //   v = beta2 * v + (1 - beta2) * g^2
@@ -19,8 +19,10 @@ using namespace mpc::optimizers;
 
 static constexpr Hyperparameter lr{"lr", 2e-3, 0, INFINITY, "learning rate"},
     momentumDecay{"momentum_decay", 4e-3, 0, INFINITY, "how fast the first moment's decay grows to beta1"},
-    weightDecay{"weight_decay", 0, 0, INFINITY, "L2 penalty, added to the gradient"};
-static constexpr const Hyperparameter *hyperparameters[] = {&lr, &beta1, &beta2, &eps, &momentumDecay, &weightDecay};
+    decoupled{"decoupled_weight_decay", 0, 0, 2, "choice to let the decay shrink the parameter, as in adamw"},
+    weightDecay{"weight_decay", 0, 0, INFINITY, "L2 penalty, added to the gradient unless it is decoupled"};
+static constexpr const Hyperparameter *hyperparameters[] = {&lr,        &beta1,      &beta2, &eps, &momentumDecay,
+                                                            &decoupled, &weightDecay};
 
 /// Returns the factors of g and of m, without lr, and sqrt(1 - beta2^t). They are scalars in f64, as Adam's.
 static SmallVector<Value> shared(StepContext &context) {
@@ -38,17 +40,12 @@ static SmallVector<Value> shared(StepContext &context) {
 static Value update(UpdateContext &u) {
   const graph::GraphBuilder &b = u.b;
   Type f32 = b.builder.getF32Type();
-  Value g = u.penalizedGradient();
+  const bool shrinks = u.hyper[decoupled] != 0;
+  Value parameter = shrinks ? u.decayedParameter() : u.parameter, g = shrinks ? u.gradient : u.penalizedGradient();
   Value denominator = adamMoments(u, g, b.cast(u.shared[2], f32), u.hyper[eps]);
   Value direction = b.add(b.mul(g, b.cast(u.shared[0], f32)), b.mul(u.newSlots[0], b.cast(u.shared[1], f32)));
-  return b.sub(u.parameter, b.mul(b.div(direction, denominator), u.lr));
+  return b.sub(parameter, b.mul(b.div(direction, denominator), u.lr));
 }
 
-const Optimizer optimizers::nadam{"nadam",
-                                  "Adam with Nesterov's momentum; weight decay as L2 penalty",
-                                  lr,
-                                  weightDecay,
-                                  hyperparameters,
-                                  adamSlots,
-                                  shared,
-                                  update};
+const Optimizer optimizers::nadam{
+    "nadam", "Adam with Nesterov's momentum", lr, weightDecay, hyperparameters, adamSlots, shared, update};

@@ -89,11 +89,11 @@ class Adam:
 
 
 class NAdam:
-    def __init__(self, lr, decay, momentum_decay):
-        self.lr, self.decay, self.momentum_decay, self.state = lr, decay, momentum_decay, {}
+    def __init__(self, lr, decay, momentum_decay, decoupled=False):
+        self.lr, self.decay, self.momentum_decay, self.decoupled, self.state = lr, decay, momentum_decay, decoupled, {}
 
     def __call__(self, name, w, g):
-        g = g + self.decay * w
+        w, g = (w * (1 - self.lr * self.decay), g) if self.decoupled else (w, g + self.decay * w)
         m, v, product, t = self.state.get(name, (0, 0, 1, 0))
         m, v, t = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g, t + 1
         now, following = (0.9 * (1 - 0.5 * 0.96**(step * self.momentum_decay)) for step in (t, t + 1))
@@ -166,6 +166,8 @@ def updates(work):
                      lambda lr, wd: RMSprop(0.05 * lr, wd or 0, 0.5, 0.5, True)),
         "nadam": (["--optimizer=nadam,momentum_decay=0.5", "--lr=0.02", "--weight-decay=0.3"],
                   lambda lr, wd: NAdam(0.02 * lr, 0.3 if wd is None else wd, 0.5)),
+        "nadam-decoupled": (["--optimizer=nadam,decoupled_weight_decay=true", "--lr=0.02", "--weight-decay=0.3"],
+                            lambda lr, wd: NAdam(0.02 * lr, 0.3 if wd is None else wd, 0.004, True)),
         "lion": (["--optimizer=lion", "--betas=0.5,0.9", "--lr=0.02", "--weight-decay=0.3"],
                  lambda lr, wd: Lion(0.02 * lr, 0.3 if wd is None else wd)),
         "lars": (["--optimizer=lars,trust_coefficient=0.05", "--lr=0.5", "--weight-decay=0.1"],

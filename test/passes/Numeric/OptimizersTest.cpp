@@ -125,10 +125,14 @@ TEST(RMSprop, ConstantGradientsStayFiniteWhenCentered) {
 }
 
 /// Returns a reference of NAdam. Its last state is the product of mu over the updates, where zero stands for the first.
-Reference nadam(double lr, double beta1, double beta2, double eps, double momentumDecay, double decay) {
+Reference nadam(double lr, double beta1, double beta2, double eps, double momentumDecay, double decay,
+                bool decoupled = false) {
   return [=](double &w, double g, double (&s)[3], int t) {
     auto mu = [&](int step) { return beta1 * (1 - 0.5 * std::pow(0.96, step * momentumDecay)); };
-    g += decay * w;
+    if (decoupled)
+      w *= 1 - lr * decay;
+    else
+      g += decay * w;
     s[0] = beta1 * s[0] + (1 - beta1) * g;
     s[1] = beta2 * s[1] + (1 - beta2) * g * g;
     s[2] = t == 1 ? mu(t) : s[2] * mu(t);
@@ -144,6 +148,12 @@ TEST(NAdam, LargeStepsWithL2) {
   check("#train.optimizer<nadam, lr = 0.1, beta1 = 0.5, beta2 = 0.9, eps = 1.0e-3, momentum_decay = 2, weight_decay = "
         "0.1>",
         nadam(0.1, 0.5, 0.9, 1e-3, 2, 0.1));
+}
+
+TEST(NAdam, DecoupledDecay) {
+  check("#train.optimizer<nadam, lr = 0.1, beta1 = 0.5, beta2 = 0.9, eps = 1.0e-3, momentum_decay = 2, weight_decay = "
+        "0.5, decoupled_weight_decay = 1>",
+        nadam(0.1, 0.5, 0.9, 1e-3, 2, 0.5, true));
 }
 
 double signOf(double x) { return (x > 0) - (x < 0); }
