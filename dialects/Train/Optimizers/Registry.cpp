@@ -8,7 +8,8 @@ using namespace mpc;
 using namespace mpc::optimizers;
 
 ArrayRef<const Optimizer *> optimizers::allOptimizers() {
-  static const Optimizer *const all[] = {&sgd, &adam, &adamw, &adagrad, &rmsprop, &nadam, &lion, &lars, &lamb};
+  static const Optimizer *const all[] = {&sgd,   &adam, &adamw, &adagrad, &rmsprop,
+                                         &nadam, &lion, &lars,  &lamb,    &adafactor};
   return all;
 }
 

@@ -106,7 +106,7 @@ const Optimizer *findOptimizer(llvm::StringRef name);
 /// Describes each optimizer with its hyperparameters and defaults, for `--help` and errors.
 std::string describeOptimizers();
 
-extern const Optimizer sgd, adam, adamw, adagrad, rmsprop, nadam, lion, lars, lamb;
+extern const Optimizer sgd, adam, adamw, adagrad, rmsprop, nadam, lion, lars, lamb, adafactor;
 
 } // namespace mpc::optimizers
 #endif

@@ -11,7 +11,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import programs  # noqa: E402
-from optimizers import BATCH, Lamb, Lars, Linear  # noqa: E402
+from optimizers import BATCH, Adafactor, Lamb, Lars, Linear  # noqa: E402
 from programs import Network, compile, same, train  # noqa: E402
 
 HOST, EMULATOR = ["--device=host"], ["--device=emulator", "--arch=sm_80"]
@@ -19,6 +19,7 @@ HOST, EMULATOR = ["--device=host"], ["--device=emulator", "--arch=sm_80"]
 OPTIMIZERS = {
     "lars": (["--optimizer=lars,trust_coefficient=0.02", "--lr=0.7", "--momentum=0.8", "--weight-decay=0.01"], lambda: Lars(0.7, 0.8, 0.01, 0.02)),
     "lamb": (["--optimizer=lamb", "--lr=0.02"], lambda: Lamb(0.02, 0.01)),
+    "adafactor": (["--optimizer=adafactor", "--lr=0.05", "--weight-decay=0.01"], lambda: Adafactor(0.05, 0.01)),
 }
 
 

@@ -138,6 +138,23 @@ class Lamb:
         return w - self.lr * (size / length if self.adapts and size and length else 1) * u
 
 
+class Adafactor:
+    def __init__(self, lr, decay):
+        self.lr, self.decay, self.state = lr, decay, {}
+
+    def __call__(self, name, w, g):
+        t, *moments = self.state.get(name, (0, 0, 0))
+        t += 1
+        axes = (-1, -2) if g.ndim > 1 else ((), ())
+        row, col = (old + t**-0.8 * ((g * g).mean(axis, keepdims=True) - old) for old, axis in zip(moments, axes))
+        self.state[name] = t, row, col
+        v = row * col / np.maximum(row.mean(-2, keepdims=True), 2.0**-23) if g.ndim > 1 else row
+        u = g / np.sqrt(np.maximum(v, 2.0**-46))
+        rms = lambda x: np.sqrt((x * x).sum() / max(x.size, 1))
+        step = max(1e-3, rms(w)) * min(self.lr, t**-0.5) / max(1, rms(u))
+        return w * (1 - self.lr * self.decay) - step * u
+
+
 class RMSprop:
     def __init__(self, lr, decay, alpha, momentum=0, centered=False):
         self.lr, self.decay, self.alpha, self.momentum, self.centered, self.state = lr, decay, alpha, momentum, centered, {}
@@ -176,6 +193,8 @@ def updates(work):
                           lambda lr, wd: Lars(0.5 * lr, 0.5, wd or 0, 0.05, True)),
         "lamb": (["--optimizer=lamb", "--lr=0.02", "--weight-decay=0.3"],
                  lambda lr, wd: Lamb(0.02 * lr, 0.3 if wd is None else wd, wd != 0)),
+        "adafactor": (["--optimizer=adafactor", "--lr=0.3", "--weight-decay=0.1"],
+                      lambda lr, wd: Adafactor(0.3 * lr, 0.1 if wd is None else wd)),
         "adamw": (["--optimizer=adamw", "--lr=0.02", "--weight-decay=0.3"], lambda lr, wd: Adam(0.02 * lr, 0.3 if wd is None else wd, True)),
     }
     count = clipped = 0

@@ -140,4 +140,108 @@ TEST(Lamb, NormsOfZeroSingleNumbersAndNothing) {
   EXPECT_EQ(stepFrom("#train.optimizer<lamb, weight_decay = 0>", {2}, "2.0", {0, 0}), (std::vector<double>{2, 2}));
 }
 
+/// Adafactor of matrices, or of vectors for matrices of one row, as torch.optim.Adafactor computes it.
+struct Adafactor {
+  double lr = 1e-2, beta2Decay = -0.8, eps1 = 0x1p-23, eps2 = 1e-3, threshold = 1, decay = 0;
+  size_t matrices, rows, columns;
+  bool factored;
+  std::vector<double> row = {}, col = {}, variance = {};
+
+  static double rms(const std::vector<double> &x) {
+    double sum = 0;
+    for (double v : x)
+      sum += v * v;
+    return std::sqrt(sum / double(x.size()));
+  }
+
+  /// Returns the second moments.
+  std::vector<double> moments(const std::vector<double> &g, double share) {
+    variance.resize(g.size()), row.resize(matrices * rows), col.resize(matrices * columns);
+    if (!factored) {
+      for (size_t i = 0; i < g.size(); ++i)
+        variance[i] += share * (g[i] * g[i] - variance[i]);
+      return variance;
+    }
+    std::vector<double> ofRow(row.size()), ofCol(col.size()), result(g.size());
+    for (size_t i = 0; i < g.size(); ++i) {
+      ofRow[i / columns] += g[i] * g[i] / double(columns);
+      ofCol[i / columns / rows * columns + i % columns] += g[i] * g[i] / double(rows);
+    }
+    for (size_t i = 0; i < row.size(); ++i)
+      row[i] += share * (ofRow[i] - row[i]);
+    for (size_t i = 0; i < col.size(); ++i)
+      col[i] += share * (ofCol[i] - col[i]);
+    for (size_t i = 0; i < g.size(); ++i) {
+      size_t matrix = i / columns / rows;
+      double mean = 0;
+      for (size_t r = 0; r < rows; ++r)
+        mean += row[matrix * rows + r] / double(rows);
+      result[i] = row[i / columns] * col[matrix * columns + i % columns] / std::max(mean, eps1);
+    }
+    return result;
+  }
+
+  void operator()(std::vector<double> &w, const std::vector<double> &g, int t) {
+    std::vector<double> v = moments(g, std::pow(t, beta2Decay)), u(g);
+    for (size_t i = 0; i < g.size(); ++i)
+      u[i] /= std::sqrt(std::max(v[i], eps1 * eps1));
+    double length = std::max(eps2, rms(w)) * std::min(lr, 1 / std::sqrt(double(t))) / std::max(1.0, rms(u) / threshold);
+    for (size_t i = 0; i < g.size(); ++i)
+      w[i] = w[i] * (1 - lr * decay) - length * u[i];
+  }
+};
+
+/// Compares ten steps with the reference.
+void checkAdafactor(const std::string &optimizer, const std::vector<int64_t> &shape, double start,
+                    Adafactor reference) {
+  PassRun run(sumStep(optimizer, shape, std::to_string(start)), kPasses);
+  std::vector<double> w(reference.matrices * reference.rows * reference.columns, start), g(w);
+  for (int t = 1; t <= kSteps; ++t) {
+    for (size_t i = 0; i < g.size(); ++i)
+      g[i] = float(gradient(t + int(i), int(i) % 2) * double(1 + i));
+    run.step(g);
+    reference(w, g, t);
+    for (size_t i = 0; i < w.size(); ++i)
+      EXPECT_NEAR(run["w"][i], w[i], t * 64 * 0x1p-24 * std::max(1.0, std::abs(w[i]))) << "step " << t << ", " << i;
+  }
+}
+
+TEST(Adafactor, MatricesHaveASlotOfRowsAndOneOfColumns) {
+  checkAdafactor("#train.optimizer<adafactor>", {3, 4}, 2, {.matrices = 1, .rows = 3, .columns = 4, .factored = true});
+  checkAdafactor("#train.optimizer<adafactor>", {2, 1, 3, 2}, 2,
+                 {.matrices = 2, .rows = 3, .columns = 2, .factored = true});
+  PassRun run(sumStep("#train.optimizer<adafactor>", {2, 3, 4}, "1.0"), kPasses);
+  EXPECT_EQ(run["w/row_var"].size(), 6u);
+  EXPECT_EQ(run["w/col_var"].size(), 8u);
+}
+
+TEST(Adafactor, VectorsAndSingleNumbers) {
+  checkAdafactor("#train.optimizer<adafactor>", {5}, -1, {.matrices = 1, .rows = 1, .columns = 5, .factored = false});
+  checkAdafactor("#train.optimizer<adafactor>", {}, -1, {.matrices = 1, .rows = 1, .columns = 1, .factored = false});
+}
+
+TEST(Adafactor, LargeStepsWithDecay) {
+  checkAdafactor("#train.optimizer<adafactor, lr = 0.5, beta2_decay = -0.5, eps1 = 0.125, eps2 = 0.25, d = 1.5, "
+                 "weight_decay = 0.25>",
+                 {3, 4}, 0.125,
+                 {.lr = 0.5,
+                  .beta2Decay = -0.5,
+                  .eps1 = 0.125,
+                  .eps2 = 0.25,
+                  .threshold = 1.5,
+                  .decay = 0.25,
+                  .matrices = 1,
+                  .rows = 3,
+                  .columns = 4,
+                  .factored = true});
+}
+
+TEST(Adafactor, NothingAndNoGradient) {
+  EXPECT_EQ(stepFrom("#train.optimizer<adafactor>", {0}, "", {}), std::vector<double>());
+  PassRun run(sumStep("#train.optimizer<adafactor>", {2, 0}, ""), kPasses);
+  run.step({});
+  EXPECT_EQ(run["w/row_var"], std::vector<double>(2));
+  EXPECT_EQ(stepFrom("#train.optimizer<adafactor>", {2, 1}, "2.0", {0, 0}), (std::vector<double>{2, 2}));
+}
+
 } // namespace

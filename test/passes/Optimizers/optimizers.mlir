@@ -75,6 +75,35 @@ train.step @b(%g: tensor<4xf32>, %l: tensor<f32>) -> tensor<f32> attributes {par
 
 // -----
 
+// Second moments of rows and columns have the rank of their matrices, and a skipped update leaves them.
+train.variable @w parameter : tensor<2x3x4xf32> = #train.fill<1.0>
+train.variable @b parameter : tensor<4xf32> = #train.fill<1.0>
+// CHECK: train.variable @"w/row_var" slot : tensor<2x3x1xf32> = #train.fill<0.000000e+00 : f64> {of = @w, step = @main}
+// CHECK: train.variable @"w/col_var" slot : tensor<2x1x4xf32> = #train.fill<0.000000e+00 : f64> {of = @w, step = @main}
+// CHECK: train.variable @"b/variance" slot : tensor<4xf32> = #train.fill<0.000000e+00 : f64> {of = @b, step = @main}
+// CHECK-LABEL: train.step @main
+// CHECK-SAME: %[[G:[^:]*]]: tensor<2x3x4xf32>, %[[H:[^:]*]]: tensor<4xf32>, %[[SKIP:[^:]*]]: tensor<i1>
+train.step @main(%g: tensor<2x3x4xf32>, %h: tensor<4xf32>, %skip: tensor<i1>, %l: tensor<f32>) -> tensor<f32>
+    attributes {parameters = [@w, @b], optimizer = #train.optimizer<adafactor>, scaler = #train.scaler<none>} {
+  // CHECK: %[[R0:.*]] = train.read @"w/row_var"
+  // CHECK: %[[C0:.*]] = train.read @"w/col_var"
+  // CHECK: %[[SQUARE:.*]] = graph.mul %[[G]], %[[G]]
+  // CHECK: graph.reduce_sum %[[SQUARE]] {axes = array<i64: 2>, keepdims = true}
+  // CHECK: %[[R1:.*]] = graph.add %[[R0]],
+  // CHECK: graph.reduce_sum %[[SQUARE]] {axes = array<i64: 1>, keepdims = true}
+  // CHECK: %[[C1:.*]] = graph.add %[[C0]],
+  // CHECK: graph.mul %[[R1]], %[[C1]] : (tensor<2x3x1xf32>, tensor<2x1x4xf32>) -> tensor<2x3x4xf32>
+  // CHECK: %[[RS:.*]] = graph.select %[[SKIP]], %[[R0]], %[[R1]]
+  // CHECK: train.assign @"w/row_var", %[[RS]]
+  // CHECK: %[[CS:.*]] = graph.select %[[SKIP]], %[[C0]], %[[C1]]
+  // CHECK: train.assign @"w/col_var", %[[CS]]
+  train.update @w, %g unless %skip : tensor<2x3x4xf32>, tensor<i1>
+  train.update @b, %h unless %skip : tensor<4xf32>, tensor<i1>
+  train.yield %l : tensor<f32>
+}
+
+// -----
+
 // A group without weight decay gets steps of the usual length: only the norms of @w are computed.
 train.variable @w parameter : tensor<4xf32> = #train.fill<1.0>
 train.variable @b parameter : tensor<3xf32> = #train.fill<1.0>
