@@ -35,7 +35,7 @@ def curves(work):
         # 60 steps of roundings of 2^-24 come back through the gradients: 2^-24 * 2^6 * 2^4. In fp16 each product of a step rounds by 2^-11, and the loss
         # sums 24 squares of such differences.
         for options, tolerance in (["--precision=fp32"], 2.0**-14), (["--precision=fp16", "--opt-level=O2", "--init-scale=256"], 2.0**-7):
-            program = compile(linear.model, work + "/curve", "--loss=mse:y:t", *flags, *options)
+            program = compile(linear.model, work + "/curve", "--loss=mse:y:t", "--no-trace", *flags, *options)
             log, state = train(program, work + "/linear.npz", 60, work + "/curve-ckpt", "--no-shuffle")
             w, rule = linear.weights(), make()
             for step in range(60):
@@ -69,8 +69,10 @@ def shapes(work):
     x, t = rng.normal(0, 1, (BATCH * 10, 5)).astype(np.float32), rng.normal(0, 1, (BATCH * 10, 3)).astype(np.float32)
     np.savez(work + "/shapes.npz", x=x, t=t)
     for name, (flags, make) in OPTIMIZERS.items():
-        program = compile(model, work + "/shapes", "--target=host,sm_80,emulator", "--loss=mse:y:t", "--trainable=.*", *flags)
-        for device in HOST, EMULATOR:
+        # One optimizer shows that a GPU's kernels take such shapes.
+        target, machines = ("host,sm_80,emulator", [HOST, EMULATOR]) if name == list(OPTIMIZERS)[-1] else ("host", [HOST])
+        program = compile(model, work + "/shapes", "--target=" + target, "--loss=mse:y:t", "--trainable=.*", "--no-trace", *flags)
+        for device in machines:
             _, state = train(program, work + "/shapes.npz", 10, work + "/shapes-ckpt", "--no-shuffle", *device)
             w, rule = {k: v.astype(np.float64) for k, v in start.items()}, make()
             for step in range(10):
@@ -98,17 +100,17 @@ def devices(work):
     data = programs.convnet_data(work + "/convnet.npz")
     for name, (flags, _) in OPTIMIZERS.items():
         program = compile(model, work + "/convnet", "--target=host,sm_80,emulator", "--precision=fp16", "--opt-level=O2", "--init-scale=1024",
-                          "--loss=softmax_cross_entropy:logits:labels", "--param-group=@norms,@biases:wd=0", "--clip-norm=1", "--accumulate=2", *flags)
+                          "--loss=softmax_cross_entropy:logits:labels", "--param-group=@norms,@biases:wd=0", "--clip-norm=1", "--accumulate=2", "--no-trace", *flags)
         states = []
         for device in HOST, EMULATOR:
             run = lambda folder, steps, *options: train(program, data, steps, f"{work}/{folder}", "--checkpoint-every=3", *options, *device)[1]
-            states.append(run("straight", 8))
+            states.append(run("straight", 6))
             run("resumed", 3)  # within a window of accumulated batches
-            resumed = run("resumed", 8, "--resume")
+            resumed = run("resumed", 6, "--resume")
             assert not same(states[-1], resumed), (name, device, same(states[-1], resumed))
-        # The devices differ by a few roundings of fp16 compute after four updates.
         if name == "adafactor":
             assert [states[0]["conv.weight/" + slot].shape for slot in ("row_var", "col_var")] == [(4, 2, 3, 1), (4, 2, 1, 3)]
+        # The devices differ by a few roundings of fp16 compute after three updates.
         for k in states[0]:
             if k:
                 assert np.allclose(states[0][k], states[1][k], rtol=2e-2, atol=2e-3), (name, k)
