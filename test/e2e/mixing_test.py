@@ -142,9 +142,9 @@ def reproducible():
 def mistakes():
     with harness.folder() as folder:
         t = Training(folder)
-        for option, expected in (("mixup:0", "'mixup:0': there is no Beta(alpha, alpha) unless alpha is above 0\nhint: write mixup[:ALPHA], such as mixup:0.2"),
-                                 ("cutmix:-1", "unless alpha is above 0"), ("mixup:x", "'x' is no number"), ("mixup,mixup", "has 'mixup' twice"),
-                                 ("mixup:1:2", "'mixup:1:2' has 2 numbers"), ("mixups", "there is no step 'mixups'\nhint: the steps are random-crop"),
+        for option, expected in (("mixup:0", "'mixup:0' does not give one ALPHA above 0, for shares from Beta(ALPHA, ALPHA)\nhint: write mixup[:ALPHA], such as mixup:0.2"),
+                                 ("cutmix:-1", "'cutmix:-1' does not give one ALPHA above 0"), ("mixup:x", "'x' is no number"), ("mixup,mixup", "has 'mixup' twice"),
+                                 ("mixup:1:2", "'mixup:1:2' does not give one ALPHA above 0"), ("mixups", "there is no step 'mixups'\nhint: the steps are random-crop"),
                                  ("mixup,fli", "there is no step 'fli'")):
             said = t.train("train", "c", "--augment=" + option, fails=True)
             check("--augment: " in said and expected in said, option, said)

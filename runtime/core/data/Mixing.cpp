@@ -32,14 +32,15 @@ Mixing Mixing::take(std::string &steps, const std::string &input) {
       others += concat(kept++ == 0 ? "" : ",", step);
       continue;
     }
-    const std::string usage = concat("write ", parts[0], "[:ALPHA], such as ", parts[0], ":0.2");
     if (*alpha > 0)
       fail(kAugment, concat("has '", parts[0], "' twice"), "keep one of them");
-    if (parts.size() > 2)
-      fail(kAugment, concat("'", step, "' has ", parts.size() - 1, " numbers"), usage);
-    *alpha = parts.size() == 1 ? 1 : parseNumber(parts[1], kAugment); // torchvision's default is 1
+    if (parts.size() == 1)
+      *alpha = 1; // torchvision's default
+    else if (parts.size() == 2)
+      *alpha = parseNumber(parts[1], kAugment);
     if (!(*alpha > 0))
-      fail(kAugment, concat("'", step, "': there is no Beta(alpha, alpha) unless alpha is above 0"), usage);
+      fail(kAugment, concat("'", step, "' does not give one ALPHA above 0, for shares from Beta(ALPHA, ALPHA)"),
+           concat("write ", parts[0], "[:ALPHA], such as ", parts[0], ":0.2"));
   }
   steps = others;
   return mixing;
@@ -80,26 +81,27 @@ void Dataset::takeMixing(const std::string &input, std::string &steps) {
 }
 
 void Dataset::checkMixing(const std::vector<const Port *> &inputs) const {
-  const std::string what = concat("'", mixing_.text(), "' ");
+  static constexpr char kLeaveOut[] =
+      "leave it out; the labels of --loss=softmax_cross_entropy:LOGITS:LABELS,probabilities can be mixed";
+  auto refuse = [&](const std::string &what, const std::string &hint) {
+    fail(kAugment, concat("'", mixing_.text(), "' mixes ", what), hint);
+  };
   if (batch_ < 2)
-    fail(kAugment, concat(what, "mixes the samples of a batch, and a batch has one"),
-         "compile with --batch of at least 2");
+    refuse("the samples of a batch, and a batch has one", "compile with --batch of at least 2");
   bool labels = false;
   for (const Port *port : inputs) {
     if (!port->batched || port->name == mixing_.input)
       continue;
     labels |= port->takesProbabilities();
     if (port->labelsOf && !port->takesProbabilities())
-      fail(kAugment, concat(what, "mixes labels, and input '", port->name, "' takes numbers of classes"),
-           concat("compile with --loss=softmax_cross_entropy:", port->labelsOf->scores, ":", port->name,
-                  ",probabilities"));
+      refuse(concat("labels, and input '", port->name, "' takes numbers of classes"),
+             concat("compile with --loss=softmax_cross_entropy:", port->labelsOf->scores, ":", port->name,
+                    ",probabilities"));
     if (!port->takesProbabilities())
-      fail(kAugment, concat(what, "mixes pictures and probabilities of classes; input '", port->name, "' is neither"),
-           "leave it out; the labels of --loss=softmax_cross_entropy:LOGITS:LABELS,probabilities can be mixed");
+      refuse(concat("pictures and probabilities of classes; input '", port->name, "' is neither"), kLeaveOut);
   }
   if (!labels)
-    fail(kAugment, concat(what, "mixes labels, and the training has none"),
-         "leave it out; the labels of --loss=softmax_cross_entropy:LOGITS:LABELS,probabilities can be mixed");
+    refuse("labels, and the training has none", kLeaveOut);
 }
 
 //===-- Mixing ----------------------------------------------------------------------===//
