@@ -30,6 +30,7 @@ struct TrainingOptions {
   std::string loss, parameters = ".*", optimizer = "sgd,lr=0.01";
   std::vector<std::string> steps, groups, outputs, metrics, carries;
   double clipNorm = 0, clipValue = 0;
+  bool gradNorm = false; ///< whether steps return the norm of their gradients; clipNorm implies it
   int64_t accumulate = 1;
 
   std::string precision = "fp32"; ///< fp32, fp16, bf16

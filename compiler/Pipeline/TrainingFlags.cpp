@@ -83,6 +83,8 @@ ArrayRef<TrainingFlag> mpc::trainingFlags() {
        "them, as in @norms,@biases:wd=0"},
       {update, "clip-norm", &Request::clipNorm, "Clips the global norm of the unscaled gradients", {.positive = true}},
       {update, "clip-value", &Request::clipValue, "Clips every unscaled gradient element", {.positive = true}},
+      {update, "grad-norm", &Request::gradNorm,
+       "Computes the global norm of the unscaled gradients, which the log shows (--clip-norm does, too)"},
       {update, "accumulate", &Request::accumulate, "Batches per update", {.positive = true}},
       {update,
        "trace",
@@ -227,6 +229,7 @@ FailureOr<TrainingOptions> mpc::resolveTraining(const Request &request, const Ru
   options.groups = request.groups;
   options.clipNorm = request.clipNorm.value_or(0);
   options.clipValue = request.clipValue.value_or(0);
+  options.gradNorm = request.gradNorm;
   options.accumulate = request.accumulate.value_or(1);
   options.keepGradients = request.trace;
   FailureOr<std::string> scaler = scalerOf(request, options, error);

@@ -32,6 +32,7 @@ struct TrainingRequest {
   std::vector<double> betas;
   std::vector<std::string> groups;
   std::optional<double> clipNorm, clipValue;
+  bool gradNorm = false;
   std::optional<int64_t> accumulate;
   bool trace = true;
 };

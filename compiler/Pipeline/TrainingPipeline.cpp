@@ -40,6 +40,7 @@ void mpc::buildTrainingPipeline(OpPassManager &manager, const TrainingOptions &o
   LossScalingPassOptions scaling;
   scaling.keepGradients = options.keepGradients;
   scaling.guardLoss = true;
+  scaling.returnNorm = options.gradNorm || options.clipNorm > 0;
 
   if (!options.carries.empty()) {
     CarryStatePassOptions carry;

@@ -33,11 +33,19 @@ struct Gradient {
   Value value;
 };
 
+/// A result that a step gets besides its loss.
+struct Result {
+  Value value;
+  StringRef role;
+  std::string name;
+  StringAttr of; // symbol of a parameter; null: the result belongs to the step as a whole
+};
+
 class StepScaler {
 public:
-  StepScaler(train::StepOp step, bool guardsLoss)
-      : step(step), options(step.getScaler().getOptions()), guardsLoss(guardsLoss), variables(step),
-        b(step.getBody().front().getTerminator()), loc(step.getLoc()) {}
+  StepScaler(train::StepOp step, bool guardsLoss, bool returnsNorm)
+      : step(step), options(step.getScaler().getOptions()), guardsLoss(guardsLoss), returnsNorm(returnsNorm),
+        variables(step), b(step.getBody().front().getTerminator()), loc(step.getLoc()) {}
 
   void run(train::SeedOp seed);
 
@@ -50,14 +58,16 @@ private:
   Value nonFiniteLoss();
   Value largestMagnitude();
   void accumulate();
+  void addResults(ArrayRef<Result> added);
   void returnGradients(Value scale);
+  Value globalNorm();
   void unscaleAndClip(Value scale);
   void guardBuffers();
   bool accumulates() { return step.getAccumulate() > 1; }
 
   train::StepOp step;
   const train::Scaler &options;
-  bool guardsLoss;
+  bool guardsLoss, returnsNorm;
   train::VariableTable variables;
   OpBuilder b;
   Location loc;
@@ -142,26 +152,49 @@ void StepScaler::accumulate() {
   badWindow = here.compare(Predicate::gt, count, zero);
 }
 
-/// Appends the unscaled gradients of this call's batch to the results of a trace step.
-void StepScaler::returnGradients(Value scale) {
+void StepScaler::addResults(ArrayRef<Result> added) {
   Operation *yield = step.getBody().front().getTerminator();
   SmallVector<Value> results(yield->getOperands());
   SmallVector<Attribute> attributes;
   if (ArrayAttr existing = step.getResAttrsAttr())
     attributes.append(existing.begin(), existing.end());
   attributes.resize(results.size(), b.getDictionaryAttr({}));
-  Value inverse = options.scales() ? inverseScale(at(loc), scale, options, 1) : Value();
-  for (Gradient &gradient : gradients) {
-    Value g = gradient.value;
-    results.push_back(inverse ? at(gradient.update.getLoc()).mul(g, inverse) : g);
-    StringAttr parameter = gradient.parameter.getSymNameAttr();
-    attributes.push_back(b.getDictionaryAttr(
-        {b.getNamedAttr(train::kRoleAttr, b.getStringAttr("grad")), b.getNamedAttr(train::kOfAttr, parameter),
-         b.getNamedAttr(train::kNameAttr, b.getStringAttr("grad/" + train::userName(gradient.parameter)))}));
+  for (const Result &result : added) {
+    results.push_back(result.value);
+    NamedAttrList described;
+    described.set(train::kRoleAttr, b.getStringAttr(result.role));
+    described.set(train::kNameAttr, b.getStringAttr(result.name));
+    if (result.of)
+      described.set(train::kOfAttr, result.of);
+    attributes.push_back(described.getDictionary(b.getContext()));
   }
   yield->setOperands(results);
   step.setFunctionType(b.getFunctionType(step.getArgumentTypes(), TypeRange(ValueRange(results))));
   step.setResAttrsAttr(b.getArrayAttr(attributes));
+}
+
+/// Appends the unscaled gradients of this call's batch to the results of a trace step.
+void StepScaler::returnGradients(Value scale) {
+  Value inverse = options.scales() ? inverseScale(at(loc), scale, options, 1) : Value();
+  SmallVector<Result> results;
+  for (Gradient &gradient : gradients) {
+    Value g = gradient.value;
+    results.push_back({inverse ? at(gradient.update.getLoc()).mul(g, inverse) : g, "grad",
+                       "grad/" + train::userName(gradient.parameter).str(), gradient.parameter.getSymNameAttr()});
+  }
+  addResults(results);
+}
+
+/// Returns the norm of all gradients together, a tensor<f32>. It is infinite where a sum of squares leaves fp32.
+Value StepScaler::globalNorm() {
+  GraphBuilder here = at(loc);
+  Value squares;
+  for (Gradient &gradient : gradients) {
+    GraphBuilder of = at(gradient.update.getLoc());
+    Value sum = overAll<ReduceSumOp>(of, of.square(gradient.value));
+    squares = squares ? here.add(squares, sum) : sum;
+  }
+  return here.sqrt(squares);
 }
 
 void StepScaler::unscaleAndClip(Value scale) {
@@ -170,21 +203,24 @@ void StepScaler::unscaleAndClip(Value scale) {
     for (Gradient &gradient : gradients)
       gradient.value = at(gradient.update.getLoc()).mul(gradient.value, inverse);
   }
-  if (std::optional<APFloat> bound = step.getClipValue())
+  Value norm;
+  if (returnsNorm) {
+    norm = globalNorm();
+    addResults({{norm, "grad_norm", "grad_norm", nullptr}});
+  }
+  if (std::optional<APFloat> bound = step.getClipValue()) {
     for (Gradient &gradient : gradients)
       gradient.value =
           at(gradient.update.getLoc()).clip(gradient.value, -bound->convertToDouble(), bound->convertToDouble());
+    norm = {};
+  }
   if (std::optional<APFloat> bound = step.getClipNorm()) {
     // This is torch's clip_grad_norm_: g *= min(max_norm / (norm + 1e-6), 1)
     GraphBuilder here = at(loc);
-    Value squares;
-    for (Gradient &gradient : gradients) {
-      GraphBuilder of = at(gradient.update.getLoc());
-      Value sum = overAll<ReduceSumOp>(of, of.square(gradient.value));
-      squares = squares ? here.add(squares, sum) : sum;
-    }
-    Value margin = here.constant(squares, 1e-6), norm = here.add(here.sqrt(squares), margin);
-    Value factor = here.min(here.div(bound->convertToDouble(), norm), 1);
+    if (!norm)
+      norm = globalNorm();
+    Value margin = here.constant(norm, 1e-6);
+    Value factor = here.min(here.div(bound->convertToDouble(), here.add(norm, margin)), 1);
     for (Gradient &gradient : gradients)
       gradient.value = at(gradient.update.getLoc()).mul(gradient.value, factor);
   }
@@ -280,7 +316,7 @@ public:
 
 private:
   void scale(train::StepOp step, bool counts) {
-    StepScaler scaler(step, guardLoss);
+    StepScaler scaler(step, guardLoss, returnNorm);
     scaler.run(*step.getBody().front().getOps<train::SeedOp>().begin());
     if (counts) {
       numChecked += scaler.numChecked;

@@ -143,11 +143,16 @@ def LossScalingPass : Pass<"mpc-loss-scaling", "::mlir::ModuleOp"> {
     With `guard-loss`, a step whose loss is not finite updates nothing, with or without a scale, while the variable `@"<step>/nan_guard"`,
     which is 1 at first, is not 0. When the gradients of several batches are summed, one batch without a finite loss costs the whole sum.
 
+    `return-norm` adds the global norm of the unscaled, unclipped gradients to the results of each step and its trace form (role "grad_norm"): the
+    square root of the sum of the gradients' squares, in fp32. With `accumulate = N` it is that of the window's sum so far, divided by N. It is not finite where
+    a gradient is not.
+
     A step without `train.seed` is left alone.
   }];
   let options = [
     Option<"guardLoss", "guard-loss", "bool", "false", "a step whose loss is not finite updates nothing">,
     Option<"keepGradients", "keep-gradients", "bool", "false", "add a trace form of each step, which returns its gradients">,
+    Option<"returnNorm", "return-norm", "bool", "false", "return the global norm of the gradients before clipping">,
   ];
   let statistics = [
     Statistic<"numScaled", "scaled-steps", "steps with a loss scale">,

@@ -28,6 +28,8 @@ std::vector<std::string> RunLog::columnsOf(const StepLoop &loop, const std::vect
   auto addReport = [&](const std::string &prefix) { // what `describe` writes
     for (const char *name : {"loss", "lr"})
       add(prefix + name);
+    if (loop.hasGradientNorm())
+      add(prefix + "grad_norm");
     if (loop.hasScaler())
       add(prefix + "scale");
     if (loop.maySkip())
@@ -88,6 +90,8 @@ static double shortened(double value) {
 static void describe(json &out, const StepReport &report, const StepLoop &loop) {
   out["loss"] = shortened(report.loss);
   out["lr"] = report.rate;
+  if (report.gradientNorm)
+    out["grad_norm"] = shortened(*report.gradientNorm);
   if (loop.hasScaler())
     out["scale"] = report.scale;
   if (loop.maySkip())

@@ -14,11 +14,12 @@ namespace mpc::rt {
 class LogSink;
 
 /// The line of a step is:
-///   {"step": 12, "epoch": 1, "time": 3.25, "at": "2026-01-31T12:00:00Z", "loss": …, "lr": …, "scale": …, "skipped":
-///    false, "samples_per_s": …}
+///   {"step": 12, "epoch": 1, "time": 3.25, "at": "2026-01-31T12:00:00Z", "loss": …, "lr": …, "grad_norm": …,
+///    "scale": …, "skipped": false, "samples_per_s": …}
 /// "epoch" counts from 1, as the screen does. "time" is in seconds since this run began, "at" the time of day (UTC).
-/// "scale" is present with a scaler; "skipped" if a step may be skipped; "steps": {name: {loss, lr, …}} with several
-/// optimizers, the first of which is repeated at the top. A loss that is not finite is null.
+/// "grad_norm" is present from the first update on, in programs that compute it; "scale" with a scaler; "skipped" if a
+/// step may be skipped; "steps": {name: {loss, lr, …}} with several optimizers, the first of which is repeated at the
+/// top. A loss and a norm that are not finite are null.
 ///
 /// The line of an evaluation is:
 ///   {"step": 937, "epoch": 1, "time": …, "at": …, "val_loss": …, "accuracy": …, "correct": …, "counted": …,

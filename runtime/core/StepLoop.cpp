@@ -36,6 +36,8 @@ StepLoop::StepLoop(Session &session, const std::map<std::string, double> &hyper,
     };
     if (const Port *loss = entries_.back()->outputOfRole("loss"))
       prepared.loss = watch(Session::scalarOf(*loss));
+    if (const Port *norm = entries_.back()->outputOfRole("grad_norm"))
+      prepared.norm = watch(Session::scalarOf(*norm));
     if (step.scaler)
       for (auto [position, variable] :
            {std::pair(&prepared.scale, &step.scaler->scale), std::pair(&prepared.skipped, &step.scaler->skipped),
@@ -110,6 +112,13 @@ bool StepLoop::hasScaler() const {
   return false;
 }
 
+bool StepLoop::hasGradientNorm() const {
+  for (const Prepared &prepared : steps_)
+    if (prepared.norm)
+      return true;
+  return false;
+}
+
 /// As long as nothing but our own iterations changes the state, each iteration finds what the previous one left.
 /// Otherwise hyperparameters are written and scalers read anew, which waits for the device.
 void StepLoop::begin(int64_t iteration) {
@@ -165,6 +174,9 @@ void StepLoop::finish(size_t i, Round &round) {
   prepared.badWindow |= prepared.guard && prepared.values[*prepared.guard].value != 0 && !std::isfinite(report.loss);
   report.skipped = updates && prepared.badWindow;
   prepared.badWindow &= !updates;
+  if (updates && prepared.norm)
+    prepared.lastNorm = value(prepared.norm, 0);
+  report.gradientNorm = prepared.lastNorm;
   report.unbounded.reset();
   if (!scaler)
     return;

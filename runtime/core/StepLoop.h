@@ -18,6 +18,9 @@ struct StepReport {
   double scaleAfter = 1;   // the loss scale that it left to the next iteration
   bool overflowed = false; // a gradient was not finite, so a dynamic scale shrinks
   bool skipped = false;    // nothing was updated: a gradient overflowed, or the loss was not finite and is guarded
+  /// The global norm of the unscaled gradients of the last update before clipping, not finite where a gradient was not;
+  /// absent before the first update, and where the program does not compute it.
+  std::optional<double> gradientNorm;
   /// The scale that torch's GradScaler, which knows no bounds, would have chosen; absent when no bound acted.
   std::optional<double> unbounded;
 };
@@ -49,6 +52,7 @@ public:
   const std::vector<const Entry *> &entries() const { return entries_; }
   const std::string &name(size_t step) const { return steps_[step].step->name; }
   bool hasScaler() const;
+  bool hasGradientNorm() const;
   /// Returns whether reports may say that a step was skipped.
   bool maySkip() const;
 
@@ -104,7 +108,8 @@ private:
     bool badWindow = false;                              // since the last update, a loss was not finite and was guarded
     std::unique_ptr<Snapshots> snapshots;                // one slot per iteration
     std::vector<Scalar> scalars;                         // the numbers that a snapshot holds
-    std::optional<size_t> loss, scale, skipped, tracker; // positions among `scalars`
+    std::optional<size_t> loss, norm, scale, skipped, tracker; // positions among `scalars`
+    std::optional<double> lastNorm;                      // that of the last update
     State last;                                          // after the iteration whose report was taken last
   };
   /// An iteration that was started and whose report has not been taken.

@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The logs of a training in fp16 with two skipped steps: JSON lines, a table and an event file hold the same, and `plot` draws them."""
+"""The logs of a training in fp16 with two skipped steps: JSON lines, a table and an event file hold the same, and `plot` draws them; the norm of the gradients in them."""
 import csv
 import glob
 import json
 import os
 import sys
 import xml.etree.ElementTree as ElementTree
+
+import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import harness  # noqa: E402
@@ -66,6 +68,40 @@ def logs_and_plots():
             check(status == 1 and mistake in err and not os.path.exists(f"{folder}/x.svg"), arguments, status, err)
 
 
+def gradient_norms():
+    """The logged norm is that of the gradients that `trace` writes, before clipping, and of the window's mean with accumulation."""
+    with harness.folder() as folder:
+        programs.convnet(f"{folder}/model.onnx")
+        programs.convnet_data(f"{folder}/data.npz", samples=8)
+        train = ["./program", "train", "--data", "data.npz", "--steps", 8, "--lr", 0.1, "--log-every", 1]
+        for options, window in ((["--precision=fp32", "--clip-norm=0.01"], 1), (["--precision=fp16", "--grad-norm"], 1), (["--precision=fp32", "--grad-norm", "--clip-value=0.001"], 1),
+                                (["--precision=fp32", "--grad-norm", "--accumulate=2"], 2)):
+            harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--loss=softmax_cross_entropy:logits:labels", *options], cwd=folder)
+            harness.must([*train, "--log", "run.jsonl", "--tensorboard", "events", "--no-shuffle", "--inject-inf", "5"], cwd=folder)
+            lines = [json.loads(line) for line in open(f"{folder}/run.jsonl")]
+            check(["grad_norm" in line for line in lines] == [step >= window for step in range(1, 9)], options, "lines", lines)
+            for step, line in enumerate(lines, 1):  # steps that only accumulate have the norm of the last update
+                check(step % window == 0 or step < window or line["grad_norm"] == lines[step - 2]["grad_norm"], options, lines)
+            check(lines[4 + (window - 1)]["skipped"] and all(line["lr"] == 0.1 for line in lines), options, lines)
+            if window == 1:  # a batch whose loss is not finite is not added to a window
+                check(lines[4]["grad_norm"] is None, options, "a step that is not finite", lines)
+                harness.must(["./program", "trace", "--data", "data.npz", "--steps", 1, "--out", "trace.npz"], cwd=folder)
+                gradients = [value.astype(np.float64) for name, value in np.load(f"{folder}/trace.npz").items() if name.startswith("grad/")]
+                norm = np.sqrt(sum((g * g).sum() for g in gradients))
+                # Sums of a few hundred squares in fp32, in any order.
+                check(len(gradients) == 6 and abs(lines[0]["grad_norm"] - norm) <= 512 * 2 ** -24 * norm, options, lines[0], norm)
+            events, = glob.glob(f"{folder}/events/*")
+            check(open(events, "rb").read().count(b"train/grad_norm") == 8 - (window - 1), options, "events")
+            os.remove(events)
+            harness.must(["./program", "plot", "run.jsonl", "-o", "run.svg"], cwd=folder)
+            check("gradient norm" in picture(f"{folder}/run.svg")[0], options, "picture")
+            harness.must([*train, "--log", "run.csv"], cwd=folder)
+            check(all(float(row["grad_norm"]) > 0 for row in list(csv.DictReader(open(f"{folder}/run.csv")))[window - 1:]), options, "table")
+        harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--precision=fp32", "--loss=softmax_cross_entropy:logits:labels"], cwd=folder)
+        harness.must([*train, "--log", "without.jsonl"], cwd=folder)
+        check("grad_norm" not in open(f"{folder}/without.jsonl").read(), "a norm that nobody asked for")
+
+
 if __name__ == "__main__":
     OPTIONS = harness.arguments(__doc__)
-    harness.main([("logs/plots", logs_and_plots)], OPTIONS.only)
+    harness.main([("logs/plots", logs_and_plots), ("logs/norms of gradients", gradient_norms)], OPTIONS.only)

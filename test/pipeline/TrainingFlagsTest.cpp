@@ -92,6 +92,7 @@ const std::vector<Options> samples = {
     {{"param-group", "bn.*:lr=2,wd=0"}, {"param-group", "fc:lr=3"}},
     {{"clip-norm", "2"}},
     {{"clip-value", "3"}},
+    {{"grad-norm", ""}},
     {{"accumulate", "4"}},
     {{"no-trace", ""}},
     {{"trace", "false"}},
