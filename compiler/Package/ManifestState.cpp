@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Package/Elements.h"
 #include "compiler/Package/ManifestParts.h"
+#include "dialects/Train/IR/Averages.h"
 #include "dialects/Train/IR/Carried.h"
 #include "dialects/Train/IR/Groups.h"
 #include "dialects/Train/IR/Names.h"
@@ -102,6 +103,9 @@ json mpc::stepsJson(ModuleOp module) {
     for (const optimizers::Hyperparameter *hyper : step.getOptimizer().getRule()->hyperparameters)
       if (!s["hyper"].contains(hyper->name.str()))
         s["fixed"][hyper->name.str()] = numbers[*hyper];
+    for (auto variable : module.getOps<train::VariableOp>())
+      if (FloatAttr decay = train::averageDecay(variable); decay && variable.getStep() == StringRef(name))
+        s["fixed"]["ema"] = decay.getValueAsDouble();
     if (step.getGroupsAttr())
       s["groups"] = groupsJson(step);
     if (has(name + "/nan_guard"))

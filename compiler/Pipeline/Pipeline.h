@@ -31,6 +31,7 @@ struct TrainingOptions {
   std::vector<std::string> steps, groups, outputs, metrics, carries;
   double clipNorm = 0, clipValue = 0;
   bool gradNorm = false; ///< whether steps return the norm of their gradients; clipNorm implies it
+  double ema = 0;        ///< decay of the moving averages of the parameters; 0: there are none
   int64_t accumulate = 1;
 
   std::string precision = "fp32"; ///< fp32, fp16, bf16

@@ -85,6 +85,11 @@ ArrayRef<TrainingFlag> mpc::trainingFlags() {
       {update, "clip-value", &Request::clipValue, "Clips every unscaled gradient element", {.positive = true}},
       {update, "grad-norm", &Request::gradNorm,
        "Computes the global norm of the unscaled gradients, which the log shows (--clip-norm does, too)"},
+      {update,
+       "ema",
+       &Request::ema,
+       "Decay, such as 0.999, of an exponential moving average of the weights, which eval, predict and --val use",
+       {.positive = true}},
       {update, "accumulate", &Request::accumulate, "Batches per update", {.positive = true}},
       {update,
        "trace",
@@ -116,6 +121,8 @@ static LogicalResult checkValues(const Request &request, FlagError error) {
     if (number && flag.values.positive && !(std::isfinite(*number) && *number > 0))
       return error(where, "must be a positive number", "leave it out, or write one"), failure();
   }
+  if (request.ema && *request.ema >= 1)
+    return error("--ema", "must be less than 1", "write a decay such as 0.999"), failure();
   if (!request.betas.empty() && request.betas.size() != 2)
     return error("--betas", "are two numbers", "write for example 0.9,0.999"), failure();
   return success();
@@ -230,6 +237,7 @@ FailureOr<TrainingOptions> mpc::resolveTraining(const Request &request, const Ru
   options.clipNorm = request.clipNorm.value_or(0);
   options.clipValue = request.clipValue.value_or(0);
   options.gradNorm = request.gradNorm;
+  options.ema = request.ema.value_or(0);
   options.accumulate = request.accumulate.value_or(1);
   options.keepGradients = request.trace;
   FailureOr<std::string> scaler = scalerOf(request, options, error);

@@ -33,6 +33,7 @@ struct TrainingRequest {
   std::vector<std::string> groups;
   std::optional<double> clipNorm, clipValue;
   bool gradNorm = false;
+  std::optional<double> ema;
   std::optional<int64_t> accumulate;
   bool trace = true;
 };

@@ -42,6 +42,9 @@ void mpc::buildTrainingPipeline(OpPassManager &manager, const TrainingOptions &o
   scaling.guardLoss = true;
   scaling.returnNorm = options.gradNorm || options.clipNorm > 0;
 
+  OptimizersPassOptions optimizers;
+  optimizers.ema = options.ema;
+
   if (!options.carries.empty()) {
     CarryStatePassOptions carry;
     carry.carries.assign(options.carries.begin(), options.carries.end());
@@ -64,7 +67,7 @@ void mpc::buildTrainingPipeline(OpPassManager &manager, const TrainingOptions &o
   mark(manager, "autodiff");
   manager.addPass(createLossScalingPass(scaling));
   mark(manager, "loss-scaling");
-  manager.addPass(createOptimizersPass());
+  manager.addPass(createOptimizersPass(optimizers));
   mark(manager, "optimizers");
   // This comes after the optimizers, which own the assignments that refresh the copies.
   manager.addPass(createSimplifyPass());

@@ -1,10 +1,11 @@
 //===- Optimizers.cpp - train.update to arithmetic and assignments ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// This file has what all optimizers have in common: groups, slots, predication. Passes.td shows the IR
-// before and after.
+// This file has what all optimizers have in common: groups, slots, predication, and averages of parameters. Passes.td
+// shows the IR before and after.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Train/IR/Averages.h"
 #include "dialects/Train/IR/Groups.h"
 #include "dialects/Train/IR/VariableTable.h"
 #include "dialects/Train/Optimizers/Registry.h"
@@ -23,8 +24,9 @@ namespace {
 
 class StepExpander {
 public:
-  explicit StepExpander(train::StepOp step)
-      : step(step), variables(step), b(step.getBody().front().getTerminator()),
+  /// `decay`: that of the moving averages of the parameters; 0: there are none.
+  StepExpander(train::StepOp step, double decay)
+      : step(step), decay(decay), variables(step), b(step.getBody().front().getTerminator()),
         optimizer(*step.getOptimizer().getRule()), hyper(step.getOptimizer().getHyperparameters()), groups(step) {}
 
   void run();
@@ -35,11 +37,13 @@ public:
 private:
   Value learningRate(double factor);
   void expand(train::UpdateOp update);
+  void average(train::UpdateOp update, train::VariableOp parameter, Value next);
   Value unlessSkipped(train::UpdateOp update, Value before, Value after) {
     return update.getSkip() ? graph::GraphBuilder(b, update.getLoc()).select(update.getSkip(), before, after) : after;
   }
 
   train::StepOp step;
+  double decay;
   train::VariableTable variables;
   OpBuilder b;
   const Optimizer &optimizer;
@@ -105,8 +109,27 @@ void StepExpander::expand(train::UpdateOp update) {
     train::assignVariable(b, loc, variable, unlessSkipped(update, before, after));
   next = at.cast(next, parameter.getTensorType().getElementType());
   train::assignVariable(b, loc, parameter, unlessSkipped(update, stored, next));
+  if (decay > 0)
+    average(update, parameter, next);
   update.erase();
   ++numUpdates;
+}
+
+/// Moves the average of a parameter towards its next value: ema' = ema + (1 - decay) * (w' - ema) in fp32, as
+/// torch.optim.swa_utils.get_ema_multi_avg_fn does. Steps that train the same parameter share its average.
+void StepExpander::average(train::UpdateOp update, train::VariableOp parameter, Value next) {
+  Location loc = update.getLoc();
+  auto of = FlatSymbolRefAttr::get(parameter.getSymNameAttr());
+  RankedTensorType type = parameter.getTensorType().clone(b.getF32Type());
+  train::VariableOp variable = variables.getOrCreate(parameter.getSymName() + "/ema", train::Role::slot, type,
+                                                     train::CopyOfAttr::get(b.getContext(), of), of,
+                                                     FlatSymbolRefAttr::get(b.getContext(), train::stateOwner(step)));
+  variable->setAttr(train::kAverageAttr, b.getF64FloatAttr(decay));
+  graph::GraphBuilder at(b, loc);
+  Value before = train::readVariable(b, loc, variable);
+  Value after = at.add(before, at.mul(at.sub(at.cast(next, b.getF32Type()), before), 1 - decay));
+  train::assignVariable(b, loc, variable, unlessSkipped(update, before, after));
+  slotBytes += uint64_t(type.getNumElements()) * sizeof(float);
 }
 
 void StepExpander::run() {
@@ -136,13 +159,32 @@ public:
   void runOnOperation() override {
     SmallVector<train::StepOp> steps(getOperation().getOps<train::StepOp>());
     for (train::StepOp step : steps) {
-      StepExpander expander(step);
+      StepExpander expander(step, ema);
       expander.run();
       if (step.getTrace())
         continue; // a trace form has the same state as the step it traces
       numUpdates += expander.numUpdates;
       slotBytes += expander.slotBytes;
     }
+    if (ema > 0)
+      evaluateAverages();
+  }
+
+private:
+  /// Lets the entries that do not train read the average of a parameter instead of the parameter.
+  void evaluateAverages() {
+    train::VariableTable variables(getOperation());
+    getOperation().walk([&](train::ReadOp read) {
+      train::VariableOp average =
+          variables.lookup(FlatSymbolRefAttr::get(&getContext(), (read.getVariable() + "/ema").str()));
+      if (!average || !train::averageDecay(average) || read->getParentOfType<train::StepOp>())
+        return;
+      OpBuilder b(read);
+      graph::GraphBuilder at(b, read.getLoc());
+      Value value = train::readVariable(b, read.getLoc(), average);
+      read.replaceAllUsesWith(at.cast(value, graph::elementOf(read)));
+      read.erase();
+    });
   }
 };
 

@@ -25,8 +25,19 @@ def OptimizersPass : Pass<"mpc-optimizers", "::mlir::ModuleOp"> {
     updates that were not skipped. Hyperparameters other than the learning rate are constants. `groups` change the learning
     rate (by a factor) and the weight decay of the parameters that they match; the first group that matches applies.
 
+    With `ema` = d, each parameter has a moving average, which moves as torch.optim.swa_utils' get_ema_multi_avg_fn moves it:
+    ```mlir
+      %e0 = train.read @"w/ema" : tensor<4xf32>               // role slot with train.average, at first a copy of @w
+      %e1 = graph.add %e0, (graph.mul (graph.sub %w1, %e0), 1 - d)
+      train.assign @"w/ema", graph.select(%skip, %e0, %e1)
+    ```
+    The entries that evaluate and predict then read the averages, cast to the parameters' types. Buffers, and parameters that no step trains, have no average.
+
     Each optimizer has a file of its own with its hyperparameters and slots; dialects/Train/Optimizers/Registry.cpp lists the optimizers.
   }];
+  let options = [
+    Option<"ema", "ema", "double", "0.0", "decay of a moving average of each parameter; 0: no averages">,
+  ];
   let statistics = [
     Statistic<"numUpdates", "updates", "train.updates expanded">,
     Statistic<"slotBytes", "slot-bytes", "bytes of optimizer state">,

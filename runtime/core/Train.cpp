@@ -476,6 +476,11 @@ TrainResult Trainer::run() {
   else if (validation_ && !validation_->classes().empty())
     progress_->line(concat("note: the training's data does not name its classes; --val has the ",
                            classesText(validation_->classes())));
+  for (const Variable &v : session_.manifest().variables)
+    if (validation_ && v.role == "average") {
+      progress_->line("note: --val evaluates the moving averages of the weights (--ema)");
+      break;
+    }
   if (!data_.augmentation().empty())
     progress_->line("augmentation: " + data_.augmentation());
   resume();

@@ -150,6 +150,15 @@ static void checkOutputs(const Options &options) {
   checkOutput(train.log, inputs);
 }
 
+/// Loads the weights that eval and predict use, and says where they are averages.
+static void loadWeights(Session &session, const Options &options) {
+  if (loadParameters(session, options.checkpoint, nullptr, options.weights != "raw") > 0)
+    options.session.note("the weights are moving averages (--ema); --weights=raw takes those of the last update");
+  else if (options.weights == "averaged")
+    fail(options.checkpoint, "has no averages of its weights",
+         "leave --weights out, or train a program that was compiled with --ema=0.999");
+}
+
 /// Returns the exit status.
 static int runCommand(const std::shared_ptr<const Program> &program, Options &options) {
   if (options.command == Options::Info) {
@@ -161,8 +170,7 @@ static int runCommand(const std::shared_ptr<const Program> &program, Options &op
   int64_t resident = residentBytes();
   Session session(program, options.session);
   if (!options.checkpoint.empty())
-    options.command == Options::Trace ? (void)loadState(session, options.checkpoint)
-                                      : loadParameters(session, options.checkpoint);
+    options.command == Options::Trace ? (void)loadState(session, options.checkpoint) : loadWeights(session, options);
   switch (options.command) {
   case Options::Train:
     return runTrain(session, options);

@@ -313,11 +313,22 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   });
 }
 
+/// Adds the checkpoint of a command that does not train, and the choice among its weights.
+static void addWeights(CLI::App &command, const char *what, Options &options) {
+  auto *checkpoint = command.add_option("--checkpoint", options.checkpoint, what);
+  command
+      .add_option("--weights", options.weights,
+                  "averaged: the moving averages of programs compiled with --ema (default where the checkpoint has "
+                  "them); raw: the weights after the last update")
+      ->check(oneOf("averaged,raw"))
+      ->needs(checkpoint);
+}
+
 static void addOthers(CLI::App &app, const Program *program, Options &options) {
   CLI::App &eval = *app.add_subcommand("eval", "loss and metrics over data");
   addDataOptions(eval, program, "eval", options);
   beginGroup(eval, "Evaluation");
-  eval.add_option("--checkpoint", options.checkpoint, "parameters to evaluate (default: the initial ones)");
+  addWeights(eval, "parameters to evaluate (default: the initial ones)", options);
   auto *perClass = eval.add_flag("--per-class", options.perClass,
                                  "print the labels of each class and the share of them that accuracy and top-k found");
   eval.add_option("--class-names", options.classNames, "with --per-class: file of the names of the classes, one a line")
@@ -335,7 +346,7 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
                   "the .npz to write: outputs in which each sample decides its own part are joined over all "
                   "batches, those that no sample decides are written once; others need data of exactly one batch")
       ->required();
-  predict.add_option("--checkpoint", options.checkpoint, "parameters to use (default: the initial ones)");
+  addWeights(predict, "parameters to use (default: the initial ones)", options);
   addSessionOptions(predict, options);
   setExample(predict, "predict --data test.npz --checkpoint checkpoints/step-00000561.safetensors --out outputs.npz");
   predict.callback([&options] { options.command = Options::Predict; });

@@ -20,6 +20,7 @@ struct Options {
   SessionOptions session;
   TrainOptions train; // also holds data, hyper and seed of the other commands
   std::string checkpoint, out;
+  std::string weights; // of --weights: "averaged", "raw", or "" where nothing was said
   int64_t traceSteps = 1;
   BenchOptions bench;
   PlotOptions plot;

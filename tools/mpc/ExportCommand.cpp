@@ -12,6 +12,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <CLI/CLI.hpp>
+#include <map>
 #include <optional>
 
 using namespace mlir;
@@ -20,12 +21,14 @@ namespace mpc::tool {
 namespace {
 
 struct ExportFlags {
-  std::string model, checkpoint, output, inference;
+  std::string model, checkpoint, output, inference, weights;
   bool preprocess = false;
 };
 
-/// Returns the tensors of a checkpoint that belong to the network, or the float tensors of plain weights. Throws Error.
-std::vector<TrainedTensor> trainedTensors(const rt::SafetensorsReader &reader) {
+/// Returns the tensors of a checkpoint that belong to the network, or the float tensors of plain weights. `averages`
+/// names the tensors that are taken instead of others. Throws Error.
+std::vector<TrainedTensor> trainedTensors(const rt::SafetensorsReader &reader,
+                                          const std::map<std::string, std::string> &averages) {
   std::vector<TrainedTensor> tensors;
   auto add = [&](const std::string &name, const rt::Origin &origin, bool required) {
     const rt::Array &array = reader.tensors().at(name);
@@ -38,8 +41,10 @@ std::vector<TrainedTensor> trainedTensors(const rt::SafetensorsReader &reader) {
     tensors.push_back({origin.name, origin.node, origin.input, required, name, array.dtype, array.shape, values});
   };
   if (auto network = rt::networkOf(reader)) {
-    for (const auto &[name, origin] : *network)
-      add(name, origin, /*required=*/true);
+    for (const auto &[name, origin] : *network) {
+      auto average = averages.find(name);
+      add(average == averages.end() ? name : average->second, origin, /*required=*/true);
+    }
     return tensors;
   }
   if (rt::isCheckpoint(reader))
@@ -120,6 +125,7 @@ int exportModel(const ExportFlags &flags) {
                 "give a safetensors file, or make the model's inference form as it is with --inference");
   std::optional<rt::SafetensorsReader> reader;
   std::vector<TrainedTensor> tensors;
+  std::map<std::string, std::string> averages; // that the model gets
   std::optional<rt::Preprocessing> stored;
   TrainedInputs inputs;
   auto read = [&] {
@@ -133,7 +139,13 @@ int exportModel(const ExportFlags &flags) {
                "leave --preprocess out; checkpoints of older programs and of libraries do not say it");
     if (stored)
       inputs = trainedInputs(*stored, flags.preprocess);
-    tensors = trainedTensors(*reader);
+    averages = rt::averagesOf(*reader);
+    if (averages.empty() && flags.weights == "averaged")
+      rt::fail(flags.checkpoint, "has no averages of its weights",
+               "leave --weights out, or train a program that was compiled with --ema=0.999");
+    if (flags.weights == "raw")
+      averages.clear();
+    tensors = trainedTensors(*reader, averages);
   };
   if (auto error = rt::attempt(read)) {
     say(error->text());
@@ -168,6 +180,9 @@ int exportModel(const ExportFlags &flags) {
   }
   if (trained)
     llvm::outs() << flags.output << ": " << model.replaced << " tensors from " << flags.checkpoint << '\n';
+  if (!averages.empty())
+    llvm::outs() << flags.output
+                 << ": the weights are moving averages (--ema); --weights=raw takes those of the last update\n";
   if (std::string text = inferenceText(model.inference, form); !text.empty() || !trained)
     llvm::outs() << flags.output << ": " << (text.empty() ? "it was in inference form already" : text) << '\n';
   if (stored && !stored->inputs.empty())
@@ -184,6 +199,12 @@ void addExportCommand(CLI::App &app, int &status) {
   command->add_option("model", flags->model, "The ONNX file that the program was compiled from")->required();
   CLI::Option *checkpoint =
       command->add_option("--checkpoint", flags->checkpoint, "safetensors file; may be left out with --inference");
+  command
+      ->add_option("--weights", flags->weights,
+                   "averaged: the moving averages of programs compiled with --ema (default where the checkpoint has "
+                   "them); raw: the weights after the last update")
+      ->check(CLI::IsMember({"averaged", "raw"}))
+      ->needs(checkpoint);
   command
       ->add_flag("--preprocess", flags->preprocess,
                  "Put the training's --scale and --normalize into the graph, in front of the inputs. Without it the "

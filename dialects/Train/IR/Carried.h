@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TRAIN_IR_CARRIED_H
 #define MPC_TRAIN_IR_CARRIED_H
+#include "dialects/Train/IR/Averages.h"
 #include "dialects/Train/IR/Train.h"
 
 namespace mpc::train {
@@ -25,7 +26,9 @@ inline mlir::StringAttr carriedOutput(VariableOp variable) {
 
 /// Returns what manifests and reports call the variable's role.
 inline llvm::StringRef roleName(VariableOp variable) {
-  return carriedOutput(variable) ? llvm::StringRef(kStateRole) : stringifyRole(variable.getRole());
+  return carriedOutput(variable)  ? llvm::StringRef(kStateRole)
+         : averageDecay(variable) ? llvm::StringRef(kAverageRole)
+                                  : stringifyRole(variable.getRole());
 }
 
 } // namespace mpc::train

@@ -77,9 +77,9 @@ int mpc_variable(mpc_session *session, size_t index, mpc_tensor *tensor);
  * before it runs. */
 int mpc_bind(mpc_session *session, const char *input, mpc_dtype dtype, const void *data, size_t elements);
 
-/* Copy a variable, converted to or from dtype; setting one also sets its low-precision copies. A value that the
- * other type cannot represent (NaN or 0.7 as an integer, 1e300 as f32) is an error, here and wherever
- * elements are converted. */
+/* Copy a variable, converted to or from dtype; setting one also sets its low-precision copies and its moving average
+ * (mpc compile --ema). A value that the other type cannot represent (NaN or 0.7 as an integer, 1e300 as f32) is an
+ * error, here and wherever elements are converted. */
 int mpc_get_variable(mpc_session *session, const char *name, mpc_dtype dtype, void *data, size_t elements);
 int mpc_set_variable(mpc_session *session, const char *name, mpc_dtype dtype, const void *data, size_t elements);
 
@@ -106,7 +106,8 @@ int mpc_set_hyper(mpc_session *session, const char *name, double value);
 /* ---- Evaluation and prediction, which do not change the state ---- */
 
 /* Variables of role "state" are an exception (mpc compile --carry): each step and each run goes on from what the one
- * before left there. The library does not know where a sequence begins; set them to 0 with mpc_set_variable there. */
+ * before left there. The library does not know where a sequence begins; set them to 0 with mpc_set_variable there.
+ * In a model that was compiled with --ema, runs use the moving averages of the parameters. */
 int mpc_run(mpc_session *session, mpc_mode mode);
 /* Copies an output of the most recent step or run. Models that were compiled with --grad-norm or --clip-norm have an
  * output "grad_norm" of each step. */

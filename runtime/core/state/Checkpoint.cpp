@@ -24,7 +24,8 @@ namespace mpc::rt {
 static std::vector<const Variable *> savedVariables(const Session &session) {
   std::vector<const Variable *> saved;
   for (const Variable &v : session.manifest().variables)
-    if (v.role != "copy" && v.init.kind != Init::Copy && v.role != "hyper" && session.stores(v.name))
+    if ((v.role == "average" || (v.role != "copy" && v.init.kind != Init::Copy && v.role != "hyper")) &&
+        session.stores(v.name))
       saved.push_back(&v);
   return saved;
 }
@@ -69,6 +70,8 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
   put("model", session.manifest().model);
   put("variables", tableHash(variables));
   put("network", networkText(network));
+  if (std::string averages = averagesText(session.manifest()); !averages.empty())
+    put("averages", averages);
   put("step", cursor.iteration);
   put("epoch", cursor.epoch);
   put("batch", cursor.batch);
@@ -160,8 +163,11 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
   cursor.augmentation = reader.metadata(kAugmentation);
   cursor.options = reader.metadata(kOptions);
   cursor.watches = reader.metadata(kWatches);
-  for (const Variable *v : variables)
-    session.setVariable(v->name, reader.tensors().at(v->name).view());
+  // A parameter that is set sets its average, so averages come last.
+  for (bool averages : {false, true})
+    for (const Variable *v : variables)
+      if ((v->role == "average") == averages)
+        session.setVariable(v->name, reader.tensors().at(v->name).view());
   return cursor;
 }
 
@@ -192,13 +198,13 @@ private:
 };
 } // namespace
 
-void loadParameters(Session &session, const std::string &path, const PartialInit *partial) {
+size_t loadParameters(Session &session, const std::string &path, const PartialInit *partial, bool averaged) {
   std::optional<NamePattern> pattern;
   if (partial && !partial->missing.empty())
     pattern.emplace(partial->missing);
   SafetensorsReader reader(path);
   verify(reader);
-  NetworkReader network(reader);
+  NetworkReader network(reader, averaged);
   std::vector<std::pair<const Variable *, const Array *>> found;
   std::vector<std::string> kept;
   bool matched = false;
@@ -238,6 +244,7 @@ void loadParameters(Session &session, const std::string &path, const PartialInit
   if (partial && partial->note)
     for (const std::string &line : kept)
       partial->note(line);
+  return network.averages();
 }
 
 std::optional<Preprocessing> preprocessingOf(const std::string &path) {

@@ -29,7 +29,7 @@ struct Cursor {
 };
 
 /// Writes all variables of the plan except copies (rounded from their masters when loaded) and hyperparameters
-/// (written before each step). The file is durable when the function returns; on failure it throws Error and
+/// (written before each step). Moving averages, which only start as copies, are written. The file is durable when the function returns; on failure it throws Error and
 /// leaves nothing behind.
 void saveCheckpoint(const Session &session, const Cursor &cursor, const std::string &path);
 
@@ -49,7 +49,9 @@ struct PartialInit {
 /// safetensors, whose tensors have the names of the ONNX initializers; f16, bf16 and f64 are converted. Other tensors
 /// are ignored. Throws Error, and changes nothing, for missing parameters, other shapes and values that the parameters'
 /// types cannot represent, and for a pattern that no parameter or buffer matches. `partial`: null if all must be there.
-void loadParameters(Session &session, const std::string &path, const PartialInit *partial = nullptr);
+/// `averaged`: parameters get the moving averages that the file has of them. Returns the number of those averages.
+size_t loadParameters(Session &session, const std::string &path, const PartialInit *partial = nullptr,
+                      bool averaged = false);
 
 /// Returns what a safetensors file says about the inputs of its training; nothing if it does not say. Throws Error.
 std::optional<Preprocessing> preprocessingOf(const std::string &path);

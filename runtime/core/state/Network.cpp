@@ -51,6 +51,27 @@ std::optional<std::vector<NetworkTensor>> networkOf(const SafetensorsReader &rea
   return network;
 }
 
+std::string averagesText(const Manifest &manifest) {
+  std::string text;
+  for (const Variable &v : manifest.variables)
+    if (v.role == "average")
+      text += concat(v.of, "\t", v.name, "\n");
+  return text;
+}
+
+std::map<std::string, std::string> averagesOf(const SafetensorsReader &reader) {
+  std::map<std::string, std::string> averages;
+  const std::string text = reader.metadata("averages");
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view line = take(rest, '\n'), parameter = take(line, '\t');
+    if (!reader.tensors().count(std::string(line)))
+      fail(reader.path(), concat("its metadata names the average '", line, "', which it does not hold"),
+           "use another checkpoint");
+    averages[std::string(parameter)] = line;
+  }
+  return averages;
+}
+
 /// Values of one input have the variable's name as key if their node lies in a function, because nodes there have no
 /// names to refer to. Such keys never equal a name, because no name of a value holds a zero byte.
 static std::string keyOf(const Origin &origin, const std::string &variable) {
@@ -60,7 +81,7 @@ static std::string keyOf(const Origin &origin, const std::string &variable) {
                                : concat(origin.node, zero, origin.input);
 }
 
-NetworkReader::NetworkReader(const SafetensorsReader &file) : file_(file) {
+NetworkReader::NetworkReader(const SafetensorsReader &file, bool averaged) : file_(file) {
   std::optional<std::vector<NetworkTensor>> network = networkOf(file);
   byVariable_ = !network && isCheckpoint(file);
   if (network) {
@@ -70,6 +91,14 @@ NetworkReader::NetworkReader(const SafetensorsReader &file) : file_(file) {
     for (const auto &[name, array] : file.tensors())
       names_[name] = name;
   }
+  if (!averaged)
+    return;
+  const std::map<std::string, std::string> averages = averagesOf(file);
+  for (auto &[key, tensor] : names_)
+    if (auto it = averages.find(tensor); it != averages.end()) {
+      tensor = it->second;
+      ++averages_;
+    }
 }
 
 const Array *NetworkReader::find(const Variable &v) const {

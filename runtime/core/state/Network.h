@@ -39,16 +39,27 @@ std::string networkText(const std::vector<NetworkTensor> &);
 /// checkpoint, or is older than this list.
 std::optional<std::vector<NetworkTensor>> networkOf(const SafetensorsReader &);
 
+/// Returns the text that a checkpoint's metadata holds under "averages": one line for each parameter that has a moving
+/// average, with the names of both tensors, separated by a tab.
+std::string averagesText(const Manifest &);
+/// Returns the tensors with the moving averages of a checkpoint's parameters, by the names of the parameters' tensors;
+/// empty where the file has none. Throws Error.
+std::map<std::string, std::string> averagesOf(const SafetensorsReader &);
+
 /// Finds the values of variables in a checkpoint, possibly of another program, or among plain weights.
 class NetworkReader {
 public:
-  explicit NetworkReader(const SafetensorsReader &);
+  /// `averaged`: finds the moving average of a parameter instead of the parameter, where the file has one.
+  explicit NetworkReader(const SafetensorsReader &, bool averaged = false);
   /// Returns the tensor that holds a variable's values, or null. A variable that shares its initializer with others
   /// takes the initializer's tensor when the file has no values for the variable alone.
   const Array *find(const Variable &) const;
+  /// Returns how many parameters have averages that are found instead.
+  size_t averages() const { return averages_; }
 
 private:
   const SafetensorsReader &file_;
+  size_t averages_ = 0;
   bool byVariable_ = false; // true for a checkpoint without a list: its tensors have the variables' names
   std::map<std::string, std::string> names_; // maps the keys of origins (or plain names) to tensors
 };
