@@ -22,7 +22,7 @@ def Train_Dialect : Dialect {
     `train.labels_of` ({name, shape, axis[, assumed]}) describes the output whose classes the labels are. `train.permutation`, which a target sets, says in
     which order the dimensions are stored.
 
-    On results, `train.role` is "loss", "sample_loss", "sample_weight", "output" or "grad", the latter with `train.of`, the parameter's name. Results of
+    On results, `train.role` is "loss", "grad_norm" (the norm of a step's gradients), "sample_loss", "sample_weight", "output" or "grad", the latter with `train.of`, the parameter's name. Results of
     functions also say how they depend on the batch's samples: with `train.batched` the leading dimension counts the samples, and each sample alone
     decides its own part; with `train.fixed` the result does not depend on the samples; without either, samples are mixed or lie along another dimension.
 
@@ -30,7 +30,7 @@ def Train_Dialect : Dialect {
     They also keep two norms of one input apart whose running statistics differ: such norms compute the same in training and merge without the attributes.
 
     Variables have `train.name`, too, where their symbol is not the initializer's name; `train.node` and `train.input` say which input of which node a
-    variable serves where it does not stand for an initializer of its own (Names.h). Of the module, `train.metrics` is an array of {name, kind, logits, labels, axis[, ignore]},
+    variable serves where it does not stand for an initializer of its own (Names.h). `train.average` marks the moving average of a parameter and holds its decay (Averages.h). Of the module, `train.metrics` is an array of {name, kind, logits, labels, axis[, ignore]},
     one for each metric that `eval` measures, and `train.assumed` is an array of texts that say what was chosen where the user said nothing.
 
     State that passes make is named after its owner: `@"<parameter>/<slot>"`, `@"<step>/lr"`, `@"<step>/scale"`.
