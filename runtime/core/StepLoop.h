@@ -104,13 +104,13 @@ private:
     const Step *step;
     double rate = 0;
     std::vector<Value> values;
-    std::optional<size_t> guard;                         // position among `values`
-    bool badWindow = false;                              // since the last update, a loss was not finite and was guarded
-    std::unique_ptr<Snapshots> snapshots;                // one slot per iteration
-    std::vector<Scalar> scalars;                         // the numbers that a snapshot holds
+    std::optional<size_t> guard;          // position among `values`
+    bool badWindow = false;               // since the last update, a loss was not finite and was guarded
+    std::unique_ptr<Snapshots> snapshots; // one slot per iteration
+    std::vector<Scalar> scalars;          // the numbers that a snapshot holds
     std::optional<size_t> loss, norm, scale, skipped, tracker; // positions among `scalars`
-    std::optional<double> lastNorm;                      // that of the last update
-    State last;                                          // after the iteration whose report was taken last
+    std::optional<double> lastNorm;                            // that of the last update
+    State last;                                                // after the iteration whose report was taken last
   };
   /// An iteration that was started and whose report has not been taken.
   struct Round {
