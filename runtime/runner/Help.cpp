@@ -155,10 +155,9 @@ static std::string didYouMean(std::string_view word, const std::vector<std::stri
 }
 
 /// Users look for these options of `mpc compile` in the program, where they are fixed already.
-static constexpr std::string_view kOptionsOfCompile[] = {"accumulate", "batch",       "clip-norm", "ema",
-                                                         "grad-norm",  "loss",        "loss-scale", "metric",
-                                                         "momentum",   "opt-level",   "optimizer",  "param-group",
-                                                         "precision",  "weight-decay"};
+static constexpr std::string_view kOptionsOfCompile[] = {
+    "accumulate", "batch",    "clip-norm", "ema",       "grad-norm",   "loss",      "loss-scale",
+    "metric",     "momentum", "opt-level", "optimizer", "param-group", "precision", "weight-decay"};
 
 Error mistakeIn(const CLI::App &app, const CLI::ParseError &error, const std::string &program,
                 const std::vector<std::string> &words) {

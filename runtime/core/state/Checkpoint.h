@@ -29,8 +29,8 @@ struct Cursor {
 };
 
 /// Writes all variables of the plan except copies (rounded from their masters when loaded) and hyperparameters
-/// (written before each step). Moving averages, which only start as copies, are written. The file is durable when the function returns; on failure it throws Error and
-/// leaves nothing behind.
+/// (written before each step). Moving averages, which only start as copies, are written. The file is durable when the
+/// function returns; on failure it throws Error and leaves nothing behind.
 void saveCheckpoint(const Session &session, const Cursor &cursor, const std::string &path);
 
 /// Loads a whole training state. Nothing is changed unless everything fits: every variable must be there with the same
