@@ -161,6 +161,7 @@ FailureOr<LossSpec> training::parseLossSpec(Location loc, StringRef text) {
   }
   if (spec.probabilities && seen.contains("ignore_index"))
     return emitErrorWithHint(loc, "loss '" + text + "': no label is ignored where labels are probabilities of classes",
-                             "leave ignore_index out; a label whose probabilities are all 0 costs nothing");
+                             "leave ignore_index out; without label_smoothing, a label whose probabilities are all 0 "
+                             "costs nothing");
   return spec;
 }

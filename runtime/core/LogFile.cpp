@@ -61,7 +61,7 @@ static std::string keptRows(const std::string &path, int64_t keepBelow, const st
     return kept; // the file is empty, or a killed process has left a part of its first line
   if (first != header)
     fail(path, concat("has other columns than this training writes: '", first, "', not '", header, "'"),
-         "give --log a new file, or resume with a program that has the same optimizers and metrics");
+         "give --log a new file, or resume with a program that has the same optimizers, metrics and --grad-norm");
   rest.remove_prefix(first.size() + 1);
   for (size_t end; (end = rest.find('\n')) != rest.npos; rest.remove_prefix(end + 1)) { // an unfinished line is dropped
     std::string_view line = rest.substr(0, end);

@@ -148,7 +148,8 @@ void RunningMetric::add(const Tensor &scores, const void *targets, const void *l
       for (size_t c = 0; c < row_.size(); ++c)
         row_[c] = loadDouble(targets_->dtype, targets, base + c * size_t(inner));
       rowTargets_[0] = double(decidedClass(row_));
-      if (rowTargets_[0] < 0) // a probability that is NaN
+      // A label that is all zeros is none: it costs nothing. Without a class, too, is one with a NaN.
+      if (rowTargets_[0] < 0 || std::all_of(row_.begin(), row_.end(), [](double share) { return share == 0; }))
         continue;
     } else if (!elementwise) {
       double label = rowTargets_[0] = loadDouble(targets_->dtype, targets, size_t(p));

@@ -31,20 +31,21 @@ std::vector<TrainedTensor> trainedTensors(const rt::SafetensorsReader &reader,
                                           const std::map<std::string, std::string> &averages) {
   std::vector<TrainedTensor> tensors;
   auto add = [&](const std::string &name, const rt::Origin &origin, bool required) {
-    const rt::Array &array = reader.tensors().at(name);
+    auto average = averages.find(name);
+    // An average is in fp32, whatever the parameter's type is.
+    const rt::Array &array = reader.tensors().at(average == averages.end() ? name : average->second);
+    const mpc_dtype type = reader.tensors().at(name).dtype;
     auto values = [&array] {
       std::vector<double> values(size_t(array.elements()));
       for (size_t i = 0; i < values.size(); ++i)
         values[i] = rt::loadDouble(array.dtype, array.data, i);
       return values;
     };
-    tensors.push_back({origin.name, origin.node, origin.input, required, name, array.dtype, array.shape, values});
+    tensors.push_back({origin.name, origin.node, origin.input, required, name, type, array.shape, values});
   };
   if (auto network = rt::networkOf(reader)) {
-    for (const auto &[name, origin] : *network) {
-      auto average = averages.find(name);
-      add(average == averages.end() ? name : average->second, origin, /*required=*/true);
-    }
+    for (const auto &[name, origin] : *network)
+      add(name, origin, /*required=*/true);
     return tensors;
   }
   if (rt::isCheckpoint(reader))

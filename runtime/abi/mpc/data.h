@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define MPC_DATA_ABI 1
+#define MPC_DATA_ABI 2
 
 typedef struct mpc_data_source mpc_data_source;
 typedef struct mpc_data_reader mpc_data_reader;

@@ -135,8 +135,8 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
     if (it == reader.tensors().end())
       fail(path, concat("has no tensor '", v->userName(), "' (", nameOf(v->dtype), " ", toString(v->shape), ")"),
            reader.metadata("model") == session.manifest().model
-               ? std::string("use a checkpoint of a program with the same optimizer and precision, or --init to load "
-                             "parameters only")
+               ? concat("use a checkpoint of a program with the same optimizer", v->role == "average" ? ", --ema" : "",
+                        " and precision, or --init to load parameters only")
                : concat("it belongs to model '", reader.metadata("model"), "'; use a checkpoint of '",
                         session.manifest().model, "', or --init to load parameters only"));
     checkShape(path, *v, it->second);
@@ -148,7 +148,8 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
   for (const auto &[name, array] : reader.tensors())
     if (std::none_of(variables.begin(), variables.end(), [&](const Variable *v) { return v->name == name; }))
       fail(concat(path, ": ", name), "the program has no such variable",
-           "use a checkpoint of the same model and optimizer, or --init to load parameters only");
+           "use a checkpoint of the same model and optimizer (compiled with or without --ema as this program), or "
+           "--init to load parameters only");
   if (reader.metadata("variables") != tableHash(variables))
     fail(path, "was written by a program with other variables", "use a checkpoint of the same program");
   Cursor cursor;

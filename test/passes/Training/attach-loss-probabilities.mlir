@@ -23,7 +23,7 @@
 // CHECK: return %[[COSTS]], %[[ONE]], %{{.*}} : tensor<4xf32>, tensor<4xf32>, tensor<4x3xf32>
 
 // IGNORE: error: loss 'softmax_cross_entropy:y:t,probabilities,ignore_index=1': no label is ignored where labels are probabilities of classes
-// IGNORE: hint: leave ignore_index out; a label whose probabilities are all 0 costs nothing
+// IGNORE: hint: leave ignore_index out; without label_smoothing, a label whose probabilities are all 0 costs nothing
 // INTEGERS: error: input 'i' is tensor<4x3xi64>, but labels that are probabilities are floats
 // INTEGERS: hint: leave probabilities out
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
