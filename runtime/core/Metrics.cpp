@@ -148,7 +148,7 @@ void RunningMetric::add(const Tensor &scores, const void *targets, const void *l
       for (size_t c = 0; c < row_.size(); ++c)
         row_[c] = loadDouble(targets_->dtype, targets, base + c * size_t(inner));
       rowTargets_[0] = double(decidedClass(row_));
-      // A label that is all zeros is none: it costs nothing. Without a class, too, is one with a NaN.
+      // A label that is all zeros has no class and costs nothing. One with a NaN has no class either.
       if (rowTargets_[0] < 0 || std::all_of(row_.begin(), row_.end(), [](double share) { return share == 0; }))
         continue;
     } else if (!elementwise) {

@@ -39,7 +39,7 @@ public:
   mlir::Value lr;
   /// The weight decay of this parameter's group.
   double weightDecay;
-  /// Whether the group says that the parameter has no weight decay, as groups of norms and biases do.
+  /// This is true where the parameter's group sets its weight decay to 0, as groups of norms and biases do.
   bool exempt;
   /// The slots' values before the step, in the order of Optimizer::slots, and after the step, which the optimizer sets.
   llvm::SmallVector<mlir::Value> slots, newSlots;
