@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Package/Elements.h"
 #include "compiler/Package/ManifestParts.h"
+#include "dialects/Train/IR/Alternation.h"
 #include "dialects/Train/IR/Averages.h"
 #include "dialects/Train/IR/Carried.h"
 #include "dialects/Train/IR/Groups.h"
@@ -88,6 +89,8 @@ json mpc::stepsJson(ModuleOp module) {
       continue;
     std::string name = step.getSymName().str();
     json s = {{"name", name}, {"entry", name}, {"accumulate", int64_t(step.getAccumulate())}};
+    if (int64_t every = train::batchesPerRun(step); every > 1)
+      s["every"] = every;
     if (module.lookupSymbol(name + ".trace"))
       s["trace"] = name + ".trace";
     s["optimizer"] = step.getOptimizer().getRule()->name.str();

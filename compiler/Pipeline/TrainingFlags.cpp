@@ -38,7 +38,9 @@ ArrayRef<TrainingFlag> mpc::trainingFlags() {
        training::describeLosses() +
            " (default: the network's scalar output, else softmax_cross_entropy of its one float output "
            "where that may be scores of classes)"},
-      {loss, "step", &Request::steps, "NAME:loss=...:params=REGEX:optimizer=...: one optimizer of several"},
+      {loss, "step", &Request::steps,
+       "NAME:loss=...:params=REGEX:optimizer=...:scaler=...:every=K: one optimizer of several, which runs on each "
+       "K-th batch (1)"},
       {loss, "carry", &Request::carries,
        "OUTPUT:INPUT: the float input is no data but a state on the device, zero at the start of each epoch, "
        "evaluation "

@@ -7,6 +7,7 @@
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Pattern.h"
+#include "dialects/Train/IR/Alternation.h"
 #include "dialects/Train/IR/Carried.h"
 #include "dialects/Train/IR/Groups.h"
 #include "dialects/Train/IR/Names.h"
@@ -72,6 +73,11 @@ private:
     if (accumulate < 1)
       require(emitErrorWithHint(forward.getLoc(), "cannot accumulate " + Twine(int64_t(accumulate)) + " micro-batches",
                                 "1 or more"));
+    if (!specs.empty() && specs.front().every > 1)
+      require(emitErrorWithHint(forward.getLoc(),
+                                "the first step '" + specs.front().name +
+                                    "' does not run on each batch (every=" + Twine(specs.front().every) + ")",
+                                "put a step without every= first: it draws each batch's random numbers"));
     require(readGroups());
     require(checkClipping());
     require(checkNames(specs));
@@ -283,6 +289,7 @@ private:
     if (clipValue > 0)
       step.setClipValueAttr(at.getF64FloatAttr(clipValue));
     step.setAccumulate(accumulate);
+    train::setBatchesPerRun(step, spec.every);
     ++numSteps;
     return success();
   }

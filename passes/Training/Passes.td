@@ -34,7 +34,7 @@ def AttachLossPass : Pass<"mpc-attach-loss", "::mlir::ModuleOp"> {
   let options = [
     Option<"loss", "loss", "std::string", "", "the loss; see above">,
     ListOption<"steps", "step", "std::string",
-               "one train.step each: NAME:loss=...:params=REGEX:optimizer=...; what is not given is taken from the other options">,
+               "one train.step each: NAME:loss=...:params=REGEX:optimizer=...:scaler=...:every=K; what is not given is taken from the other options">,
     Option<"parameters", "params", "std::string", "\".*\"", "regular expression: the parameters that the step trains">,
     Option<"optimizer", "optimizer", "std::string", "\"sgd,lr=0.01\"", "NAME,hyperparameter=value,...">,
     Option<"scaler", "scaler", "std::string", "\"none\"", "loss scaling: none | static,init_scale=1024 | dynamic,...">,

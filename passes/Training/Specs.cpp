@@ -13,18 +13,21 @@ FailureOr<StepSpec> training::parseStepSpec(Location loc, StringRef text, const 
   text.split(segments, ':');
   spec.name = segments.front().str();
   auto fail = [&](const Twine &message) {
-    return emitErrorWithHint(loc, "step '" + text + "': " + message,
-                             "write NAME:loss=FORM:A:B:params=REGEX:optimizer=NAME,lr=0.1 (all but the name optional)");
+    return emitErrorWithHint(
+        loc, "step '" + text + "': " + message,
+        "write NAME:loss=FORM:A:B:params=REGEX:optimizer=NAME,lr=0.1:scaler=dynamic:every=K (all but "
+        "the name optional)");
   };
   if (spec.name.empty() || StringRef(spec.name).contains('='))
     return fail("no name in front");
-  std::string *value = nullptr;
+  std::string *value = nullptr, every;
   for (StringRef segment : ArrayRef(segments).drop_front()) {
     auto [key, rest] = segment.split('=');
     std::string *field = key == "loss"        ? &spec.loss
                          : key == "params"    ? &spec.parameters
                          : key == "optimizer" ? &spec.optimizer
                          : key == "scaler"    ? &spec.scaler
+                         : key == "every"     ? &every
                                               : nullptr;
     if (field && segment.contains('=')) {
       value = field;
@@ -32,9 +35,11 @@ FailureOr<StepSpec> training::parseStepSpec(Location loc, StringRef text, const 
     } else if (value) {
       *value += (":" + segment).str();
     } else {
-      return fail("'" + segment + "' is not loss=, params=, optimizer= or scaler=");
+      return fail("'" + segment + "' is not loss=, params=, optimizer=, scaler= or every=");
     }
   }
+  if (!every.empty() && (StringRef(every).getAsInteger(10, spec.every) || spec.every < 1))
+    return fail("every=" + every + " is no positive whole number");
   return spec;
 }
 

@@ -9,9 +9,10 @@ namespace mpc::training {
 /// A train.step is made of these strings, which are as the user wrote them.
 struct StepSpec {
   std::string name, loss, parameters, optimizer, scaler;
+  int64_t every = 1; ///< the step runs on each batch whose number, counted from 1, is a multiple of it
 };
 
-/// Parses `NAME:loss=FORM:A:B:params=REGEX:optimizer=...` over the defaults in `base`: a segment without a
+/// Parses `NAME:loss=FORM:A:B:params=REGEX:optimizer=...:every=K` over the defaults in `base`: a segment without a
 /// known `key=` belongs to the value before it, so that loss forms keep their colons.
 mlir::FailureOr<StepSpec> parseStepSpec(mlir::Location loc, llvm::StringRef text, const StepSpec &base);
 

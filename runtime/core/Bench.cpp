@@ -69,12 +69,12 @@ BenchResult bench(Session &session, const BenchOptions &options) {
     }
   }
   BenchResult result;
-  size_t current = 0; // index of the optimizer whose entry runs
-  auto load = [&](const Entry &) {
+  auto load = [&](const Entry &entry) {
+    const size_t current = size_t(std::ranges::find(loop.entries(), &entry) - loop.entries().begin());
     for (const auto &[port, tensor] : inputsOf[current])
       session.setStored(*port, tensor.bytes.data());
   };
-  auto after = [&](const Entry &) { current = (current + 1) % inputsOf.size(); };
+  auto after = [](const Entry &) {};
   for (int64_t step = 0; step < options.warmup; ++step) {
     loop.run(step, load, after);
     if (step == 2)

@@ -16,11 +16,13 @@ void Epoch::begin(size_t optimizers, double seconds) {
 }
 
 void Epoch::add(const IterationReport &done) {
-  for (size_t i = 0; i < done.steps.size(); ++i)
-    if (double loss = done.steps[i].loss; std::isfinite(loss)) {
+  for (size_t i = 0; i < done.steps.size(); ++i) {
+    losses_[i].runs += done.steps[i].ran;
+    if (double loss = done.steps[i].loss; done.steps[i].ran && std::isfinite(loss)) {
       losses_[i].sum += loss;
       ++losses_[i].count;
     }
+  }
   rate_ = done.steps[0].rate;
   ++steps_;
 }
@@ -32,7 +34,9 @@ std::string Epoch::text(const StepLoop &loop, int64_t perEpoch, int64_t batch, d
     const Loss &loss = losses_[i];
     text += concat("  loss", i == 0 ? "" : "/" + loop.name(i), " ",
                    loss.count > 0 ? loss.sum / double(loss.count) : std::numeric_limits<double>::quiet_NaN(), " (mean");
-    text += loss.count == perEpoch ? ")" : concat(" of ", loss.count, " of ", perEpoch, " steps)");
+    // A step that runs on each K-th batch does not run equally often in all epochs.
+    const int64_t all = steps_ == perEpoch ? loss.runs : perEpoch / loop.every(i);
+    text += loss.count == all ? ")" : concat(" of ", loss.count, " of ", all, " steps)");
   }
   seconds -= began_;
   text += concat("  lr ", rate_, "  ", clockText(seconds));

@@ -27,7 +27,7 @@ public:
 private:
   struct Loss {
     double sum = 0;
-    int64_t count = 0;
+    int64_t count = 0, runs = 0; // losses in the sum; runs of the step
   };
   std::vector<Loss> losses_; // one per optimizer
   int64_t steps_ = 0;

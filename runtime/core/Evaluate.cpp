@@ -4,6 +4,8 @@
 #include "runtime/core/FreshNumbers.h"
 #include "runtime/core/OwnSequence.h"
 #include "runtime/core/data/Npz.h"
+#include "runtime/core/data/PicturePlugin.h"
+#include "runtime/support/AtomicFile.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Json.h"
 
@@ -133,9 +135,31 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
   return result;
 }
 
-void predict(Session &session, const Dataset &data, const std::string &path, const ProgressSink &progress) {
+/// Writes the pictures, and returns what a user should know of them.
+static std::string writePictures(const Tensor &pictures, const GridOptions &options, const mpc_data_plugin &plugin) {
+  const PictureGrid grid = PictureGrid::of(pictures, options);
+  grid.write(options.file, plugin);
+  std::string text;
+  if (!options.range)
+    text = concat(options.file, ": black is ", grid.range.low, " and white is ", grid.range.high,
+                  ", the least and the largest value (--images-range)");
+  if (grid.nonFinite > 0)
+    text += concat(text.empty() ? options.file + ": " : "; ", grid.nonFinite, " values are not finite, and black");
+  return text;
+}
+
+std::string predict(Session &session, const Dataset &data, const PredictOptions &options,
+                    const ProgressSink &progress) {
   const Entry &entry = session.entryOfKind("predict");
-  NpzWriter writer(path); // comes first, so that an unwritable path is an error before any work is done
+  // Files come first, so that an unwritable path is an error before any work is done.
+  std::optional<NpzWriter> writer;
+  if (!options.out.empty())
+    writer.emplace(options.out);
+  const mpc_data_plugin *plugin = nullptr;
+  if (!options.pictures.file.empty()) {
+    plugin = picturePlugin("--images", options.installation);
+    AtomicFile(options.pictures.file);
+  }
   int64_t batchSize = data.batch(), samples = data.samples();
   std::vector<const Port *> ports;
   std::vector<Tensor> results;
@@ -156,6 +180,7 @@ void predict(Session &session, const Dataset &data, const std::string &path, con
   }
   if (ports.empty())
     fail(session.program().where(), "its predict entry has no outputs", "compile the model with --outputs");
+  const size_t pictures = plugin ? picturesAmong(ports, options.pictures) : 0;
   Batches batches(data, {&entry}, {});
   FreshNumbers numbers(session);
   OwnSequence sequence(session);
@@ -180,9 +205,14 @@ void predict(Session &session, const Dataset &data, const std::string &path, con
     if (progress)
       progress(done);
   }
-  for (size_t i = 0; i < ports.size(); ++i)
-    writer.add(ports[i]->name, results[i]);
-  writer.finish();
+  std::string note;
+  if (plugin)
+    note = writePictures(results[pictures], options.pictures, *plugin);
+  for (size_t i = 0; writer && i < ports.size(); ++i)
+    writer->add(ports[i]->name, results[i]);
+  if (writer)
+    writer->finish();
+  return note;
 }
 
 } // namespace mpc::rt

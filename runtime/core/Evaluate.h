@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/core/Metrics.h"
+#include "runtime/core/PictureGrid.h"
 #include "runtime/core/data/Batches.h"
 
 #include <functional>
@@ -36,9 +37,17 @@ using ProgressSink = std::function<void(int64_t done)>;
 /// their initial values. The session's state does not change.
 Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress = {});
 
-/// Runs the predict entry and writes every output of role "output" to an .npz at `path`. Outputs with a part for each
-/// sample are joined over the batches; fixed ones are written once. Throws Error for any other output, unless the
-/// data is one batch. Carried states are as in an evaluation.
-void predict(Session &session, const Dataset &data, const std::string &path, const ProgressSink &progress = {});
+struct PredictOptions {
+  std::string out = {};          // the .npz of all outputs; "": none is written
+  GridOptions pictures = {};     // those of one output
+  std::string installation = {}; // see loadPlugin
+};
+
+/// Runs the predict entry, and writes every output of role "output" to an .npz, and pictures to a .png. Outputs with a
+/// part for each sample are joined over the batches; fixed ones are written once. Throws Error for any other output,
+/// unless the data is one batch. Carried states are as in an evaluation. Returns what a user should know of the
+/// pictures, or "".
+std::string predict(Session &session, const Dataset &data, const PredictOptions &options,
+                    const ProgressSink &progress = {});
 
 } // namespace mpc::rt

@@ -53,7 +53,8 @@ static json programJson(const Program &program) {
               {"fixed", fixed},
               {"groups", groups},
               {"loss_scaling", step.scaler ? json(step.scaler->kind) : json(nullptr)},
-              {"accumulate", step.accumulate}});
+              {"accumulate", step.accumulate},
+              {"every", step.every}});
   }
   for (const Plan &plan : manifest.plans) {
     json entries = json::array();
@@ -128,6 +129,8 @@ std::string describeProgram(const Program &program, bool asJson) {
       out += concat(", loss scale ", step.scaler->value);
     else if (step.scaler)
       out += concat(", ", step.scaler->kind == "calibrate" ? "calibrated" : "dynamic", " loss scale");
+    if (step.every > 1)
+      out += concat(", runs on 1 of ", step.every, " batches");
     out += '\n';
     for (const ParameterGroup &group : step.groups)
       out += groupText(group);

@@ -88,6 +88,8 @@ static double shortened(double value) {
 }
 
 static void describe(json &out, const StepReport &report, const StepLoop &loop) {
+  if (!report.known)
+    return; // the step runs on each K-th batch, and has not yet
   out["loss"] = shortened(report.loss);
   out["lr"] = report.rate;
   if (report.gradientNorm)

@@ -76,6 +76,11 @@ struct Step {
   std::optional<Scaler> scaler;
   Hyper nanGuard; // while not 0, a step whose loss is not finite updates nothing; its variable is "" if there is none
   int64_t accumulate = 1;
+  int64_t every = 1; // the step runs on each batch of a training whose number, counted from 1, is a multiple of it
+
+  bool runs(int64_t iteration) const { return (iteration + 1) % every == 0; }
+  /// Returns whether the step runs in this iteration and its update is due.
+  bool updates(int64_t iteration) const { return (iteration + 1) % (every * accumulate) == 0; }
 };
 
 struct Metric {

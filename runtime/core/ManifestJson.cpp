@@ -65,6 +65,7 @@ Step parseStep(const json &object) {
   step.optimizer = text(object, "optimizer");
   step.entry = object.at("entry");
   step.accumulate = integer(object, "accumulate", 1);
+  step.every = integer(object, "every", 1);
   step.nanGuard = {"nan_guard", text(object, "nan_guard"), 1};
   if (object.contains("trace"))
     step.traceEntry = object.at("trace");

@@ -13,7 +13,10 @@ void SkipWatch::take(const IterationReport &done) {
     const StepReport &report = done.steps[i];
     const Step &step = manifest_.steps[i];
     Count &count = counts_[i];
-    bool due = (done.iteration + 1) % step.accumulate == 0; // other batches are only accumulated
+    count.grew = false;
+    if (!report.ran)
+      continue;
+    bool due = step.updates(done.iteration); // other batches are only accumulated
     if (report.overflowed)
       count.stuck = report.scaleAfter >= report.scale ? count.stuck + 1 : 0;
     bool atFloor = report.overflowed && (report.scaleAfter < kSmallestScale || count.stuck >= step.scaler->hysteresis);

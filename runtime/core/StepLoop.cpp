@@ -158,19 +158,38 @@ const IterationReport &StepLoop::next() {
   return round.report;
 }
 
+/// Reports about a step that the iteration left out.
+void StepLoop::repeat(const Prepared &prepared, StepReport &report) {
+  report.known = prepared.known;
+  report.loss = prepared.lastLoss;
+  report.rate = prepared.lastRate;
+  report.gradientNorm = prepared.lastNorm;
+  report.scale = report.scaleAfter = prepared.last.scale;
+  report.overflowed = report.skipped = false;
+  report.unbounded.reset();
+}
+
 void StepLoop::finish(size_t i, Round &round) {
   Prepared &prepared = steps_[i];
   StepReport &report = round.report.steps[i];
+  const int64_t iteration = round.report.iteration;
+  report.ran = prepared.step->runs(iteration);
+  if (!report.ran) {
+    prepared.last = round.before[i].value_or(prepared.last);
+    return repeat(prepared, report);
+  }
+  prepared.known = report.known = true;
+  prepared.lastRate = report.rate;
   auto value = [&](std::optional<size_t> position, double absent) {
     return position
                ? loadDouble(prepared.scalars[*position].type, prepared.snapshots->range(slot(taken_), *position), 0)
                : absent;
   };
-  report.loss = value(prepared.loss, 0);
+  report.loss = prepared.lastLoss = value(prepared.loss, 0);
   report.overflowed = false;
   const std::optional<Scaler> &scaler = prepared.step->scaler;
   // One loss that is not finite, of several accumulated batches, costs the whole update.
-  bool updates = (round.report.iteration + 1) % prepared.step->accumulate == 0;
+  const bool updates = prepared.step->updates(iteration);
   prepared.badWindow |= prepared.guard && prepared.values[*prepared.guard].value != 0 && !std::isfinite(report.loss);
   report.skipped = updates && prepared.badWindow;
   prepared.badWindow &= !updates;

@@ -5,13 +5,16 @@
 #include "runtime/core/Schedule.h"
 #include "runtime/core/data/Batches.h"
 
+#include <limits>
 #include <map>
 #include <optional>
 
 namespace mpc::rt {
 
-/// Says what one optimizer did in an iteration.
+/// Says what one optimizer did in an iteration, or, where the iteration left it out, the last time that it ran.
 struct StepReport {
+  bool ran = true;         // in this iteration; where not, nothing overflowed and nothing was skipped
+  bool known = true;       // it has run since the loop was made; where not, the loss is NaN
   double loss = 0;         // unscaled, before the update
   double rate = 0;         // learning rate
   double scale = 1;        // the loss scale that this iteration used
@@ -51,6 +54,7 @@ public:
   /// Returns the train entries in order, one per optimizer.
   const std::vector<const Entry *> &entries() const { return entries_; }
   const std::string &name(size_t step) const { return steps_[step].step->name; }
+  int64_t every(size_t step) const { return steps_[step].step->every; }
   bool hasScaler() const;
   bool hasGradientNorm() const;
   /// Returns whether reports may say that a step was skipped.
@@ -60,13 +64,15 @@ public:
   /// Returns the number of iterations that were started and whose report has not been taken.
   size_t waiting() const { return size_t(started_ - taken_); }
 
-  /// Writes the iteration's hyperparameters if they changed; then, for each entry, calls load(entry), runs the entry
-  /// and calls after(entry), while the entry's outputs are still there. Allocates nothing. May only be called while
-  /// fewer than `ahead()` iterations are waiting.
+  /// For each entry that the iteration does not leave out (Step::every), writes the hyperparameters if they changed,
+  /// calls load(entry), runs the entry and calls after(entry), while the entry's outputs are still there. Allocates
+  /// nothing. May only be called while fewer than `ahead()` iterations are waiting.
   template <typename Load, typename After>
   void start(int64_t iteration, Load &&load, After &&after) {
     begin(iteration);
     for (size_t i = 0; i < steps_.size(); ++i) {
+      if (!steps_[i].step->runs(iteration))
+        continue;
       begin(i, iteration);
       load(*entries_[i]);
       session_.run(*entries_[i]);
@@ -104,13 +110,16 @@ private:
     const Step *step;
     double rate = 0;
     std::vector<Value> values;
-    std::optional<size_t> guard;          // position among `values`
-    bool badWindow = false;               // since the last update, a loss was not finite and was guarded
-    std::unique_ptr<Snapshots> snapshots; // one slot per iteration
-    std::vector<Scalar> scalars;          // the numbers that a snapshot holds
-    std::optional<size_t> loss, norm, scale, skipped, tracker; // positions among `scalars`
-    std::optional<double> lastNorm;                            // that of the last update
-    State last;                                                // after the iteration whose report was taken last
+    std::optional<size_t> guard; // position among `values`
+    bool badWindow = false;      // since the last update, a loss was not finite and was guarded
+    bool known = false;          // a report of a run was taken
+    double lastLoss = std::numeric_limits<double>::quiet_NaN(); // that of the last run
+    double lastRate = 0;                                        // that of the last run
+    std::unique_ptr<Snapshots> snapshots;                       // one slot per iteration
+    std::vector<Scalar> scalars;                                // the numbers that a snapshot holds
+    std::optional<size_t> loss, norm, scale, skipped, tracker;  // positions among `scalars`
+    std::optional<double> lastNorm;                             // that of the last update
+    State last;                                                 // after the iteration whose report was taken last
   };
   /// An iteration that was started and whose report has not been taken.
   struct Round {
@@ -120,6 +129,7 @@ private:
   void begin(int64_t iteration);
   void begin(size_t i, int64_t iteration);
   void finish(size_t i, Round &round);
+  static void repeat(const Prepared &prepared, StepReport &report);
   size_t slot(uint64_t count) const { return size_t(count % rounds_.size()); }
   static std::optional<double> unboundedScale(const Scaler &scaler, const StepReport &report, bool grows);
 

@@ -5,6 +5,8 @@
 #include "runtime/host/Threads.h"
 #include "runtime/support/Error.h"
 
+#include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace mpc::rt {
@@ -43,16 +45,18 @@ std::map<std::string, Tensor> trace(Session &session, const Dataset &data, int64
     for (const Port &port : entry.inputs)
       session.setStored(port, staged[stagedIndex(ports, port)].data());
   };
+  int64_t firsts = 1; // each step has run once behind these
+  for (const Step &step : session.manifest().steps)
+    firsts = std::max(firsts, step.every);
   for (int64_t i = 0; i < steps; ++i) {
-    const auto &reports = (i == 0 ? first : loop).run(i, load, [&](const Entry &entry) {
-      if (i > 0)
-        return;
+    const auto &reports = (i < firsts ? first : loop).run(i, load, [&](const Entry &entry) {
       for (const Port &port : entry.outputs)
         if (port.role == "grad")
-          result["grad/" + (port.of.empty() ? port.name : userName(port.of))] = session.read(port);
+          result.try_emplace("grad/" + (port.of.empty() ? port.name : userName(port.of)), session.read(port));
     });
     for (size_t o = 0; o < optimizers; ++o) {
-      series("loss", o, MPC_F32).as<float>()[size_t(i)] = float(reports[o].loss);
+      series("loss", o, MPC_F32).as<float>()[size_t(i)] =
+          reports[o].ran ? float(reports[o].loss) : std::numeric_limits<float>::quiet_NaN();
       if (session.manifest().steps[o].scaler)
         series("scale", o, MPC_F32).as<float>()[size_t(i)] = float(reports[o].scale);
       if (loop.maySkip())

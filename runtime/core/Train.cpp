@@ -281,6 +281,8 @@ void Trainer::watchSteps(const IterationReport &done) {
     return;
   for (size_t i = 0; i < done.steps.size(); ++i) {
     const SkipWatch::Count &count = watch_.counts()[i];
+    if (!done.steps[i].ran)
+      continue;
     if (count.lost == 1 && !std::isfinite(done.steps[i].loss))
       checkParameters(done.iteration + 1);
     int64_t mark = kLostAllowed; // next of 10, 100, 1000, ...
@@ -313,11 +315,20 @@ std::string Trainer::status(const std::vector<StepReport> &reports, double sampl
   const StepReport &first = reports[0];
   auto skipped = [](const StepReport &report) { return report.skipped ? " (skipped)" : ""; };
   std::string text = concat("loss ", first.loss, "  lr ", first.rate);
-  for (size_t i = 1; i < reports.size(); ++i)
-    text += concat("  loss/", loop_.name(i), " ", reports[i].loss, skipped(reports[i]));
   if (loop_.hasScaler())
     text += concat("  scale ", first.scale);
   text += skipped(first);
+  for (size_t i = 1; i < reports.size(); ++i) {
+    const StepReport &report = reports[i];
+    if (!report.known)
+      continue; // it runs on each K-th batch, and has not yet
+    text += concat("  loss/", loop_.name(i), " ", report.loss);
+    if (report.rate != first.rate)
+      text += concat("  lr/", loop_.name(i), " ", report.rate);
+    if (loop_.hasScaler())
+      text += concat("  scale/", loop_.name(i), " ", report.scale);
+    text += skipped(report);
+  }
   return text + concat("  ", int64_t(samplesPerSecond), " samples/s");
 }
 
@@ -434,7 +445,7 @@ bool Trainer::endsEarly() {
 void Trainer::notePartialWindow() {
   int64_t rest = 0;
   for (const Step &step : session_.manifest().steps)
-    rest = std::max(rest, cursor_.iteration % step.accumulate);
+    rest = std::max(rest, cursor_.iteration / step.every % step.accumulate);
   if (rest > 0)
     progress_->line(concat("note: the gradients of the last ", rest, rest > 1 ? " batches" : " batch",
                            " are not applied: they do not fill a window of --accumulate",

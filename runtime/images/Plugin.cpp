@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The C interface of mpc/data.h. No exception leaves it.
+#include "runtime/images/Png.h"
 #include "runtime/images/Reader.h"
 #include "runtime/images/Source.h"
 #include "runtime/images/augment/ArrayPictures.h"
@@ -138,6 +139,11 @@ int decode(mpc_data_reader *handle, int32_t channels, int32_t leastWidth, int32_
              : -1;
 }
 
+int encode(const mpc_picture *picture, uint8_t **png, size_t *bytes, mpc_data_error *error) {
+  auto work = [&] { *png = encodePng(*picture, *bytes); };
+  return succeeds(error, work, [] { return std::string("picture"); }) ? 0 : -1;
+}
+
 #define MPC_TEXT(macro) MPC_QUOTE(macro)
 #define MPC_QUOTE(text) #text
 } // namespace
@@ -151,7 +157,7 @@ extern "C" [[gnu::visibility("default")]] const mpc_data_plugin *mpc_data_entry(
                   spng_version_string());
     return mpc_data_plugin{MPC_DATA_ABI, name,       recognizes,  open, close,      samples,   classes,
                            className,    label,      describe,    note, checkSteps, openMaker, closeMaker,
-                           make,         openReader, closeReader, look, decode};
+                           make,         openReader, closeReader, look, decode,     encode};
   }();
   return &plugin;
 }

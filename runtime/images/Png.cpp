@@ -4,6 +4,7 @@
 #include "runtime/support/Error.h"
 
 #include <cstring>
+#include <memory>
 #include <new>
 #include <spng.h>
 #include <zlib.h>
@@ -94,6 +95,36 @@ void PngDecoder::decode(int channels, Buffer &pixels) {
   require(spng_decode_chunks(context_)); // checks the rest, and the checksum of the last pixels
   if (channels == 1 && !grey)
     rgbToGrey(target, count);
+}
+
+uint8_t *encodePng(const mpc_picture &picture, size_t &bytes) {
+  const std::unique_ptr<spng_ctx, decltype(&spng_ctx_free)> context(spng_ctx_new(SPNG_CTX_ENCODER), spng_ctx_free);
+  if (!context)
+    throw std::bad_alloc();
+  auto require = [](int code) {
+    if (code == SPNG_EMEM)
+      throw std::bad_alloc();
+    if (code != SPNG_OK)
+      fail("", concat("cannot be made a PNG picture: ", spng_strerror(code)), "");
+  };
+  spng_ihdr info = {};
+  info.width = uint32_t(picture.width);
+  info.height = uint32_t(picture.height);
+  info.bit_depth = 8;
+  info.color_type = picture.channels == 1 ? SPNG_COLOR_TYPE_GRAYSCALE : SPNG_COLOR_TYPE_TRUECOLOR;
+  require(spng_set_option(context.get(), SPNG_ENCODE_TO_BUFFER, 1));
+  require(spng_set_ihdr(context.get(), &info));
+  require(spng_encode_image(context.get(), nullptr, 0, SPNG_FMT_PNG, SPNG_ENCODE_PROGRESSIVE | SPNG_ENCODE_FINALIZE));
+  const size_t rowBytes = size_t(picture.width) * size_t(picture.channels);
+  for (int32_t y = 0; y < picture.height; ++y) {
+    const int code = spng_encode_row(context.get(), picture.pixels + y * picture.row_bytes, rowBytes);
+    if (y + 1 < picture.height || code != SPNG_EOI)
+      require(code);
+  }
+  int code = SPNG_OK;
+  void *file = spng_get_png_buffer(context.get(), &bytes, &code);
+  require(code);
+  return static_cast<uint8_t *>(file);
 }
 
 } // namespace mpc::images

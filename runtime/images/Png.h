@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Decodes PNG by libspng.
+// Decodes and encodes PNG by libspng.
 #pragma once
 
 #include "runtime/images/Buffer.h"
 #include "runtime/images/Pixels.h"
+
+#include "mpc/data.h"
 
 struct spng_ctx;
 
@@ -31,5 +33,8 @@ private:
   size_t bytes_ = 0;
   bool decoded_ = false;
 };
+
+/// Makes a file of a picture of 1 or 3 channels, in memory that the caller frees by free(). Throws Error.
+uint8_t *encodePng(const mpc_picture &picture, size_t &bytes);
 
 } // namespace mpc::images

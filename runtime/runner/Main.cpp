@@ -121,8 +121,14 @@ static void runEval(Session &session, const Options &options) {
 
 static void runPredict(Session &session, const Options &options) {
   Dataset data = openData(session, options, {&session.entryOfKind("predict")});
-  Progress progress("predict", data.samples());
-  predict(session, data, options.out, [&](int64_t done) { progress.update(done, ""); });
+  const PredictOptions what{options.out, options.pictures, std::string(session.program().section("installation"))};
+  std::string note;
+  {
+    Progress progress("predict", data.samples());
+    note = predict(session, data, what, [&](int64_t done) { progress.update(done, ""); });
+  }
+  if (!note.empty())
+    options.session.note(note);
 }
 
 static void runTrace(Session &session, const Options &options) {
@@ -146,7 +152,10 @@ static void checkOutputs(const Options &options) {
     inputs.push_back(std::move(name));
   for (const std::string &name : {options.checkpoint, train.init, ownFile()})
     inputs.push_back(name);
-  checkOutput(options.out, inputs);
+  for (const std::string &out : {options.out, options.pictures.file})
+    checkOutput(out, inputs);
+  if (!options.out.empty() && options.out == options.pictures.file)
+    fail(options.out, "--out and --images name one file", "give each a name of its own");
   checkOutput(train.log, inputs);
 }
 

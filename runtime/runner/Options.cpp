@@ -324,6 +324,34 @@ static void addWeights(CLI::App &command, const char *what, Options &options) {
       ->needs(checkpoint);
 }
 
+/// Adds what writes pictures, and returns the option that names the file.
+static CLI::Option *addPictures(CLI::App &command, GridOptions &pictures) {
+  beginGroup(command, "Pictures");
+  auto *file = command.add_option("--images", pictures.file,
+                                  "the .png to write: pictures of an output [n,c,h,w] or [n,h,w,c] with c = 1 or 3, "
+                                  "side by side");
+  command.add_option("--images-of", pictures.output, "the output that has them (default: the only one that may be)")
+      ->needs(file);
+  command
+      .add_option_function<std::string>(
+          "--images-range", [&pictures](const std::string &text) { pictures.range = ValueRange::parse(text); },
+          "LOW:HIGH: the values that are black and white (default: the least and the largest)")
+      ->check(CLI::Validator(
+          [](std::string &text) {
+            return ValueRange::parse(text)
+                       ? std::string()
+                       : concat("must be two numbers such as -1:1, the lower one first, not '", text, "'");
+          },
+          ""))
+      ->type_name("LOW:HIGH")
+      ->needs(file);
+  command.add_option("--images-count", pictures.count, "the most pictures (64)")->check(positiveCount())->needs(file);
+  command.add_option("--images-columns", pictures.columns, "pictures in a row (8)")
+      ->check(positiveCount())
+      ->needs(file);
+  return file;
+}
+
 static void addOthers(CLI::App &app, const Program *program, Options &options) {
   CLI::App &eval = *app.add_subcommand("eval", "loss and metrics over data");
   addDataOptions(eval, program, "eval", options);
@@ -341,15 +369,19 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
   CLI::App &predict = *app.add_subcommand("predict", "outputs of the network for data");
   addDataOptions(predict, program, "predict", options);
   beginGroup(predict, "Prediction");
-  predict
-      .add_option("--out", options.out,
-                  "the .npz to write: outputs in which each sample decides its own part are joined over all "
-                  "batches, those that no sample decides are written once; others need data of exactly one batch")
-      ->required();
+  auto *out = predict.add_option(
+      "--out", options.out,
+      "the .npz to write: outputs in which each sample decides its own part are joined over all "
+      "batches, those that no sample decides are written once; others need data of exactly one batch");
   addWeights(predict, "parameters to use (default: the initial ones)", options);
+  auto *pictures = addPictures(predict, options.pictures);
   addSessionOptions(predict, options);
   setExample(predict, "predict --data test.npz --checkpoint checkpoints/step-00000561.safetensors --out outputs.npz");
-  predict.callback([&options] { options.command = Options::Predict; });
+  predict.callback([&options, out, pictures] {
+    if (out->count() + pictures->count() == 0)
+      throw CLI::RequiredError("--out or --images");
+    options.command = Options::Predict;
+  });
 
   CLI::App &trace = *app.add_subcommand("trace", "repeat one batch and write losses, gradients and state");
   addDataOptions(trace, program, "train", options);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/core/Bench.h"
+#include "runtime/core/PictureGrid.h"
 #include "runtime/core/Plot.h"
 #include "runtime/core/Train.h"
 
@@ -20,7 +21,8 @@ struct Options {
   SessionOptions session;
   TrainOptions train; // also holds data, hyper and seed of the other commands
   std::string checkpoint, out;
-  std::string weights; // of --weights: "averaged", "raw", or "" where nothing was said
+  GridOptions pictures; // of --images
+  std::string weights;  // of --weights: "averaged", "raw", or "" where nothing was said
   int64_t traceSteps = 1;
   BenchOptions bench;
   PlotOptions plot;

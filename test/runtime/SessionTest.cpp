@@ -210,7 +210,7 @@ TEST(Session, PredictWritesOneRowPerSample) {
   DataOptions options;
   options.files = {writeLogisticData(folder / "d.npz", 6)};
   Dataset data(options, inputsOf({&session.entry("predict")}), 4);
-  predict(session, data, folder / "out.npz");
+  predict(session, data, {folder / "out.npz"});
   Array logits = NpzReader(folder / "out.npz").read("logits");
   EXPECT_EQ(logits.shape, (Shape{6, 2}));
   for (size_t n = 0; n < 6; ++n)
@@ -227,7 +227,7 @@ TEST(Session, PredictRefusesToJoinWhatMixesSamples) {
     DataOptions options;
     options.files = {writeLogisticData(folder / "d.npz", samples)};
     Dataset data(options, inputsOf({&session.entry("predict")}), 4);
-    predict(session, data, folder / "out.npz");
+    predict(session, data, {folder / "out.npz"});
     return NpzReader(folder / "out.npz").read("logits").shape;
   };
   for (int64_t samples : {8, 3, 6}) // whole batches, less than one, one and a half
@@ -308,6 +308,9 @@ TEST(Session, BrokenManifestsAreErrors) {
             std::string::npos);
   for (const char *batch : {"1e300", "4.0", "9223372036854775808", "null"}) // not integers, or out of range
     EXPECT_NE(broken("\"batch\": 4", concat("\"batch\": ", batch)).find("broken manifest"), std::string::npos) << batch;
+  for (const char *count :
+       {"\"accumulate\": 0", "\"accumulate\": 1, \"every\": 0", "\"accumulate\": 1, \"every\": 9223372036854775807"})
+    EXPECT_NE(broken("\"accumulate\": 1", count).find("runs on each batch of"), std::string::npos) << count;
   // A manifest that is cut anywhere is an error and no crash.
   for (size_t length = 0; length + 1 < good.size(); length += 97)
     errorOf([&] { Program::fromMemory(good.substr(0, length), {{"data", logisticData()}}); });

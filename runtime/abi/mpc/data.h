@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define MPC_DATA_ABI 2
+#define MPC_DATA_ABI 3
 
 typedef struct mpc_data_source mpc_data_source;
 typedef struct mpc_data_reader mpc_data_reader;
@@ -111,6 +111,10 @@ typedef struct mpc_data_plugin {
    * direction unless the picture itself has fewer. Returns 0, or -1 and fills `error`. */
   int (*decode)(mpc_data_reader *, int32_t channels, int32_t least_width, int32_t least_height, mpc_picture *picture,
                 mpc_data_error *error);
+
+  /* Makes a PNG file of a picture of 1 or 3 channels, in memory that the caller frees by free(). Thread-safe. Returns
+   * 0, or -1 and fills `error`. */
+  int (*encode_png)(const mpc_picture *picture, uint8_t **png, size_t *bytes, mpc_data_error *error);
 } mpc_data_plugin;
 
 /* The function that a plugin exports. */

@@ -94,7 +94,9 @@ typedef struct mpc_step_report {
 /* Returns the number of the program's optimizers, which is the number of reports per mpc_step; 0 if the program only
  * predicts, and on failure. */
 size_t mpc_optimizer_count(mpc_session *session);
-/* Trains on one batch: forward, backward and update. reports: null, or mpc_optimizer_count elements. */
+/* Trains on one batch: forward, backward and update. reports: null, or mpc_optimizer_count elements. An optimizer that
+ * runs on each K-th batch only (mpc compile --step=...:every=K) repeats its last report on the others, with skipped 0;
+ * before its first run the loss is NaN. */
 int mpc_step(mpc_session *session, mpc_step_report *reports);
 /* Returns the number of steps since the beginning of the training, which a checkpoint saves and restores; -1 on
  * failure. */

@@ -331,6 +331,39 @@ def two_steps(work):
     print(f"generator skipped {sum(skips)} of 10")
 
 
+def alternating(work):
+    """The second of two optimizers runs on each K-th batch, also where it accumulates, and where the training is resumed in between."""
+    gan = Gan(work)
+    for every, window in ((3, 1), (2, 2)):
+        program = compile(gan.model, f"{work}/gan-{every}", "--precision=fp32", STEP_D, f"{STEP_G}:every={every}", f"--accumulate={window}")
+        log, state = train(program, gan.data, 10, f"{work}/gan-{every}-ckpt", "--no-shuffle")
+        w = {k: v.astype(np.float64) for k, v in gan.start.items()}
+        rules, sums, newest = {"d": Sgd(0.05, 0.5), "g": Adam(0.01)}, {}, {}
+        for step in range(10):
+            for which, (name, K) in enumerate((("d", 1), ("g", every))):
+                said = log[step]["steps"][name]
+                if (step + 1) % K == 0:
+                    newest[name], gradients = gan.losses(w, step)[which]
+                    runs = (step + 1) // K
+                    sums.update({k: g + (sums[k] if (runs - 1) % window else 0) for k, g in gradients.items()})
+                    if runs % window == 0:
+                        w.update({k: rules[name](k, w[k], sums[k] / window) for k in gradients})
+                # The log repeats what the last run said. Before the first one it has nothing to say.
+                if name in newest:
+                    close(said["loss"], newest[name], (every, step, name))
+                else:
+                    assert said == {}, said
+        for name in w:
+            close(state[name], w[name], name)
+        assert int(state["d/step"]) == 10 // window and int(state["g/step"]) == 10 // every // window, state
+        for at in (1, 3, 4):
+            train(program, gan.data, at, f"{work}/gan-{every}-resumed-{at}", "--no-shuffle")
+            assert same(train(program, gan.data, 10, f"{work}/gan-{every}-resumed-{at}", "--no-shuffle", "--resume")[1], state) == []
+        traced = trace(program, gan.data, 4, f"{work}/gan-{every}.trace.npz")
+        assert {k for k in traced if k.startswith("grad/")} == {f"grad/{k}" for k in gan.start}
+        assert [bool(np.isnan(x)) for x in traced["loss/g"]] == [(i + 1) % every != 0 for i in range(4)], traced["loss/g"]
+
+
 def gan_reference(work, shared):
     """Trains generator and discriminator of dcgan_GD_bce as steps of their own. Whichever comes first has the reference's gradients."""
     folder = os.path.join(shared, "gradref")

@@ -3,7 +3,7 @@
 // RUN: mpc-opt %s --mpc-attach-loss=loss=smooth_l1:y:t | FileCheck %s --check-prefixes=CHECK,SMOOTH
 // RUN: mpc-opt %s --mpc-attach-loss=loss=bce_with_logits:y:t | FileCheck %s --check-prefixes=CHECK,BCE
 // RUN: mpc-opt %s --mpc-attach-loss="loss=mse:y:x outputs=z metric=accuracy:y:i" | FileCheck %s --check-prefix=EXISTING
-// RUN: mpc-opt %s --mpc-attach-loss="step={G:loss=output:total:params=w:optimizer=adam,betas=0.5/0.9},{D:loss=mse:y:t:params=v} param-group={{.*:lr=2,weight_decay=0}} clip-norm=1 accumulate=2" | FileCheck %s --check-prefix=STEPS
+// RUN: mpc-opt %s --mpc-attach-loss="step={G:loss=output:total:params=w:optimizer=adam,betas=0.5/0.9},{D:loss=mse:y:t:params=v:every=3} param-group={{.*:lr=2,weight_decay=0}} clip-norm=1 accumulate=2" | FileCheck %s --check-prefix=STEPS
 
 train.variable @w parameter : tensor<3xf32> = #train.fill<1.0>
 train.variable @v parameter : tensor<3xf32> = #train.fill<1.0>
@@ -44,6 +44,7 @@ train.variable @v parameter : tensor<3xf32> = #train.fill<1.0>
 // STEPS-SAME: optimizer = #train.optimizer<adam, beta1 = 0.5, beta2 = 0.9>, parameters = [@w]
 // STEPS-LABEL: train.step @D
 // STEPS-SAME: optimizer = #train.optimizer<sgd>, parameters = [@v]
+// STEPS-SAME: train.every = 3 : i64
 // The total is a sum of losses, so it does not split by samples.
 // STEPS-LABEL: func.func @eval
 // STEPS-SAME: -> (tensor<f32> {train.name = "loss", train.role = "loss"})

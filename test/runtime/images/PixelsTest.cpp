@@ -4,6 +4,7 @@
 #include "Plugin.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 namespace mpc::images::test {
@@ -201,6 +202,41 @@ TEST(Orientation, IsWhatAViewerShows) {
       }
     EXPECT_EQ(wrong, 0);
   }
+}
+
+TEST(Png, EncodedPixelsAreTheSame) {
+  for (int channels : {1, 3})
+    for (auto [width, height] : {std::pair(1, 1), std::pair(33, 21), std::pair(1, 300), std::pair(300, 1)}) {
+      constexpr int kPadding = 5; // of each row
+      const int rowBytes = width * channels + kPadding;
+      std::vector<uint8_t> pixels(size_t(rowBytes * height));
+      for (size_t i = 0; i < pixels.size(); ++i)
+        pixels[i] = uint8_t(i * 2654435761u >> 13);
+      const mpc_picture picture{width, height, channels, rowBytes, pixels.data()};
+      uint8_t *bytes = nullptr;
+      size_t count = 0;
+      mpc_data_error error = {};
+      ASSERT_EQ(plugin().encode_png(&picture, &bytes, &count, &error), 0) << error.what;
+      const std::string file(reinterpret_cast<const char *>(bytes), count);
+      std::free(bytes);
+      const Pixels found = decode(file, channels);
+      ASSERT_EQ(found.width, width);
+      ASSERT_EQ(found.height, height);
+      int wrong = 0;
+      for (int y = 0; y < height; ++y)
+        for (int x = 0; x < width * channels; ++x)
+          wrong += found.bytes[size_t(y * width * channels + x)] != pixels[size_t(y * rowBytes + x)];
+      EXPECT_EQ(wrong, 0);
+    }
+}
+
+TEST(Png, APictureWithoutPixelsIsNotEncoded) {
+  const mpc_picture picture{0, 4, 1, 0, nullptr};
+  uint8_t *bytes = nullptr;
+  size_t count = 0;
+  mpc_data_error error = {};
+  EXPECT_EQ(plugin().encode_png(&picture, &bytes, &count, &error), -1);
+  EXPECT_NE(std::string(error.what).find("cannot be made a PNG picture"), std::string::npos) << error.what;
 }
 
 } // namespace mpc::images::test
