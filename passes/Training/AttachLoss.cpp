@@ -36,6 +36,9 @@ using namespace mpc::training;
 
 namespace {
 
+/// The variable that random ops draw from.
+constexpr llvm::StringLiteral kRngCounter = "rng.step";
+
 class AttachLossPass : public mpc::impl::AttachLossPassBase<AttachLossPass> {
 public:
   using Base::Base;
@@ -274,12 +277,14 @@ private:
       entry.replace(barrier.getY(), barrier.getX()); // it has served the evaluation form, see toEvalForm
       barrier.erase();
     }
-    if (first)
+    if (first) {
       advanceRng(entry);
-    else
+    } else {
       for (train::AssignOp assign : llvm::make_early_inc_range(entry.block().getOps<train::AssignOp>()))
         if (variables->lookup(assign.getVariableAttr()).getRole() != train::Role::buffer)
           assign.erase();
+      drawAsFirstStep(entry);
+    }
     entry.addResult(*lossValue, "loss", "loss");
     train::StepOp step = entry.finishStep(at, spec.name, *trained, optimizerAttr, scalerAttr);
     if (!groupAttrs.empty())
@@ -296,13 +301,27 @@ private:
 
   /// Dropout masks are drawn from @"rng.step", which grows by one with every batch, skipped or not.
   void advanceRng(EntryBuilder &entry) {
-    train::VariableOp counter = train::lookupVariable(forward, "rng.step");
+    train::VariableOp counter = train::lookupVariable(forward, kRngCounter);
     if (!counter || llvm::any_of(entry.block().getOps<train::AssignOp>(),
-                                 [](train::AssignOp assign) { return assign.getVariable() == "rng.step"; }))
+                                 [](train::AssignOp assign) { return assign.getVariable() == kRngCounter; }))
       return;
     graph::GraphBuilder b(entry.builder, counter.getLoc());
     Value one = b.splat(counter.getTensorType(), 1), drawn = train::readVariable(b.builder, b.loc, counter);
     train::assignVariable(b.builder, b.loc, counter, b.add(drawn, one));
+  }
+
+  /// All steps of a batch draw the same numbers, as one forward pass would: noise of a generator, dropout masks. The
+  /// first step has advanced the counter already.
+  static void drawAsFirstStep(EntryBuilder &entry) {
+    for (train::ReadOp read : llvm::make_early_inc_range(entry.block().getOps<train::ReadOp>())) {
+      if (read.getVariable() != kRngCounter)
+        continue;
+      OpBuilder::InsertionGuard guard(entry.builder);
+      entry.builder.setInsertionPointAfter(read);
+      graph::GraphBuilder b(entry.builder, read.getLoc());
+      Value drawn = b.sub(read.getValue(), b.splat(cast<RankedTensorType>(read.getType()), 1));
+      read.getValue().replaceAllUsesExcept(drawn, drawn.getDefiningOp());
+    }
   }
 
   static void boundLabels(EntryBuilder &entry, Value lossValue) {

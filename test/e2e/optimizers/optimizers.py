@@ -364,6 +364,27 @@ def alternating(work):
         assert [bool(np.isnan(x)) for x in traced["loss/g"]] == [(i + 1) % every != 0 for i in range(4)], traced["loss/g"]
 
 
+def shared_noise(work):
+    """All steps of a batch draw the same random numbers, those of the only step of a program with one; each batch has other ones."""
+    n = Network()
+    n.input("x", [BATCH, 5])
+    n.node("RandomNormalLike", ["x"], "noise")
+    for name in "ab":
+        n.constant(name, np.ones(1), np.float32)
+        n.node("ReduceMean", [n.node("Mul", ["noise", name], f"{name}.noise")], f"{name}.loss", keepdims=0)
+        n.output(f"{name}.loss", [])
+    n.save(work + "/noise.onnx")
+    np.savez(work + "/noise.npz", x=np.zeros((BATCH * 4, 5), np.float32))
+    a, b = (f"--step=step_{name}:loss=output:{name}.loss:params=^{name}$:optimizer=sgd,lr=0" for name in "ab")
+    losses = []
+    for steps in ((a, b), (a, b + ":every=2"), (b, a), (a,)):
+        log, _ = train(compile(work + "/noise.onnx", work + "/noise", "--trainable=^[ab]$", *steps), work + "/noise.npz", 6, work + "/noise-ckpt")
+        losses += [[line["steps"][name]["loss"] for line in log if line["steps"][name]] for name in ("step_a", "step_b")] if len(steps) > 1 else [[line["loss"] for line in log]]
+    assert len(set(losses[0])) == 6, losses
+    each = [losses[0][i] for i in (1, 1, 3, 3, 5)]  # the log repeats the last run
+    assert losses[3] == each and all(found == losses[0] for i, found in enumerate(losses) if i != 3), losses
+
+
 def gan_reference(work, shared):
     """Trains generator and discriminator of dcgan_GD_bce as steps of their own. Whichever comes first has the reference's gradients."""
     folder = os.path.join(shared, "gradref")
