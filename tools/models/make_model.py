@@ -10,6 +10,8 @@ resnet18:  x [batch,3,32,32] -> logits [batch,10]. ResNet-18 (64 to 512 channels
 lstm, gru: x [batch,64,512] -> logits [batch,10]. Two layers of 512 over 64 time steps, and a linear layer behind the last one.
 gpt:       inputs int64 [batch,context] -> logits [batch,context,vocabulary]. GPT-2 (Radford et al. 2019), small enough for characters: --layers, --heads, --width,
            --context, --vocabulary. make_text.py makes its data.
+inception_v2: x [batch,3,224,224], labels [batch] -> loss, logits [batch,classes]. BN-Inception (Ioffe and Szegedy 2015) with its two auxiliary losses: --classes.
+dcgan:     real [batch,3,64,64] -> d_loss, g_loss, fake [batch,3,64,64]. DCGAN (Radford et al. 2016), for two steps (`mpc compile --step`): --batch, --channels.
 """
 import argparse
 import os
@@ -19,6 +21,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from network import INT64, Network  # noqa: E402
+from paper_networks import dcgan, inception_v2  # noqa: E402
 
 
 def lenet(net, _):
@@ -137,7 +140,7 @@ def gpt(net, options):
 
 def main():
     networks = {"lenet": lenet, "mlp": mlp, "regressor": regressor, "resnet": resnet, "resnet18": resnet18, "gpt": gpt, "lstm": lambda net, _: recurrent(net, "LSTM", 4),
-                "gru": lambda net, _: recurrent(net, "GRU", 3)}
+                "gru": lambda net, _: recurrent(net, "GRU", 3), "inception_v2": inception_v2, "dcgan": dcgan}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=sorted(networks))
     parser.add_argument("output")
@@ -146,6 +149,9 @@ def main():
     for name, standard, what in (("layers", 4, "blocks"), ("heads", 4, "heads of attention"), ("width", 128, "of the residual stream"),
                                  ("context", 64, "tokens of a sample"), ("vocabulary", 65, "tokens that there are")):
         parser.add_argument(f"--{name}", type=int, default=standard, help=f"gpt: {what} ({standard})")
+    parser.add_argument("--classes", type=int, default=1000, help="inception_v2: classes (1000)")
+    parser.add_argument("--batch", type=int, default=128, help="dcgan: samples of a batch, which its noise has too (128)")
+    parser.add_argument("--channels", type=int, default=128, help="dcgan: channels of the discriminator's first layer (128)")
     parser.add_argument("--no-values", action="store_true", help="weights as graph inputs without values, for `mpc compile --params`")
     options = parser.parse_args()
     net = Network(options.name, options.seed, values=not options.no_values)
