@@ -20,7 +20,7 @@ FailureOr<StepSpec> training::parseStepSpec(Location loc, StringRef text, const 
   };
   if (spec.name.empty() || StringRef(spec.name).contains('='))
     return fail("no name in front");
-  std::string *value = nullptr, every;
+  std::string *value = nullptr, every = "1";
   for (StringRef segment : ArrayRef(segments).drop_front()) {
     auto [key, rest] = segment.split('=');
     std::string *field = key == "loss"        ? &spec.loss
@@ -38,8 +38,9 @@ FailureOr<StepSpec> training::parseStepSpec(Location loc, StringRef text, const 
       return fail("'" + segment + "' is not loss=, params=, optimizer=, scaler= or every=");
     }
   }
-  if (!every.empty() && (StringRef(every).getAsInteger(10, spec.every) || spec.every < 1))
-    return fail("every=" + every + " is no positive whole number");
+  constexpr int64_t kMost = int64_t(1) << 31; // as the runtime has it
+  if (StringRef(every).getAsInteger(10, spec.every) || spec.every < 1 || spec.every > kMost)
+    return fail("every=" + every + " is no whole number from 1 to 2^31");
   return spec;
 }
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <numeric>
 #include <unistd.h>
 
 namespace mpc::rt {
@@ -56,6 +57,9 @@ static Tensor madeUp(const Port &port) {
 /// the arrival of their reports. While we prepare a step, the device still has two to work on.
 static constexpr size_t kBehind = 3;
 
+/// The most steps that are timed together.
+static constexpr int64_t kLongestCycle = 1000;
+
 BenchResult bench(Session &session, const BenchOptions &options) {
   StepLoop loop(session, {}, {});
   // Holds for each entry its inputs in stored order, which are copied in before every step as in training.
@@ -68,6 +72,13 @@ BenchResult bench(Session &session, const BenchOptions &options) {
       inputsOf.back().push_back({&port, std::move(stored)});
     }
   }
+  // Where steps run on each K-th batch only, whole cycles are timed, and each counts as that many equal steps.
+  int64_t cycle = 1;
+  for (const Step &step : session.manifest().steps)
+    cycle = std::min(std::lcm(cycle, std::min(step.every, kLongestCycle)), kLongestCycle);
+  auto whole = [&](int64_t steps) { return (steps + cycle - 1) / cycle * cycle; };
+  const int64_t warmup = whole(options.warmup), steps = whole(options.steps);
+  const int64_t settled = std::max<int64_t>(2, cycle - 1); // all steps have run when this one is done
   BenchResult result;
   auto load = [&](const Entry &entry) {
     const size_t current = size_t(std::ranges::find(loop.entries(), &entry) - loop.entries().begin());
@@ -75,9 +86,9 @@ BenchResult bench(Session &session, const BenchOptions &options) {
       session.setStored(*port, tensor.bytes.data());
   };
   auto after = [](const Entry &) {};
-  for (int64_t step = 0; step < options.warmup; ++step) {
+  for (int64_t step = 0; step < warmup; ++step) {
     loop.run(step, load, after);
-    if (step == 2)
+    if (step == settled)
       result.residentBytes = residentBytes();
   }
   session.startProfile(options.profile);
@@ -88,22 +99,25 @@ BenchResult bench(Session &session, const BenchOptions &options) {
     last = Clock::now();
   };
   size_t behind = std::min(loop.ahead(), kBehind) - 1;
-  for (int64_t step = 0; step < options.steps; ++step) {
-    loop.start(options.warmup + step, load, after);
+  for (int64_t step = 0; step < steps; ++step) {
+    loop.start(warmup + step, load, after);
     if (loop.waiting() > behind)
       take();
-    if (options.warmup + step == 2)
+    if (warmup + step == settled)
       result.residentBytes = residentBytes();
   }
   while (loop.waiting() > 0)
     take();
+  for (size_t begin = 0; cycle > 1 && begin < result.seconds.size(); begin += size_t(cycle)) {
+    const auto first = result.seconds.begin() + long(begin), end = first + long(cycle);
+    std::fill(first, end, std::accumulate(first, end, 0.0) / double(cycle));
+  }
   for (const Entry *entry : loop.entries()) {
     const std::vector<double> &times = session.profile(*entry);
     for (size_t i = 0; i < times.size(); ++i) {
       const Launch &launch = entry->launches[i];
       result.launches.push_back({entry->name, launch.name, launch.loc, launch.kind, bool(launch.library),
-                                 times[i] / double(options.steps), launch.readBytes + launch.writtenBytes,
-                                 launch.flops});
+                                 times[i] / double(steps), launch.readBytes + launch.writtenBytes, launch.flops});
     }
   }
   session.startProfile(false);

@@ -17,13 +17,13 @@ void Epoch::begin(size_t optimizers, double seconds) {
 
 void Epoch::add(const IterationReport &done) {
   for (size_t i = 0; i < done.steps.size(); ++i) {
-    losses_[i].runs += done.steps[i].ran;
     if (double loss = done.steps[i].loss; done.steps[i].ran && std::isfinite(loss)) {
       losses_[i].sum += loss;
       ++losses_[i].count;
     }
   }
   rate_ = done.steps[0].rate;
+  newest_ = done.iteration;
   ++steps_;
 }
 
@@ -32,10 +32,13 @@ std::string Epoch::text(const StepLoop &loop, int64_t perEpoch, int64_t batch, d
   std::string text;
   for (size_t i = 0; i < losses_.size(); ++i) {
     const Loss &loss = losses_[i];
+    // A step that runs on each K-th batch does not run equally often in all epochs.
+    const int64_t begin = newest_ / perEpoch * perEpoch, every = loop.every(i);
+    const int64_t all = (begin + perEpoch) / every - begin / every;
+    if (all == 0)
+      continue;
     text += concat("  loss", i == 0 ? "" : "/" + loop.name(i), " ",
                    loss.count > 0 ? loss.sum / double(loss.count) : std::numeric_limits<double>::quiet_NaN(), " (mean");
-    // A step that runs on each K-th batch does not run equally often in all epochs.
-    const int64_t all = steps_ == perEpoch ? loss.runs : perEpoch / loop.every(i);
     text += loss.count == all ? ")" : concat(" of ", loss.count, " of ", all, " steps)");
   }
   seconds -= began_;

@@ -27,11 +27,11 @@ public:
 private:
   struct Loss {
     double sum = 0;
-    int64_t count = 0, runs = 0; // losses in the sum; runs of the step
+    int64_t count = 0;
   };
-  std::vector<Loss> losses_; // one per optimizer
-  int64_t steps_ = 0;
-  double rate_ = 0, began_ = 0; // the newest learning rate; the time at which the epoch began
+  std::vector<Loss> losses_;       // one per optimizer
+  int64_t steps_ = 0, newest_ = 0; // number of the epoch's steps; the training's newest step, from 0
+  double rate_ = 0, began_ = 0;    // the newest learning rate; the time at which the epoch began
 };
 
 } // namespace mpc::rt

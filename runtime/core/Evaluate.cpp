@@ -5,7 +5,6 @@
 #include "runtime/core/OwnSequence.h"
 #include "runtime/core/data/Npz.h"
 #include "runtime/core/data/PicturePlugin.h"
-#include "runtime/support/AtomicFile.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Json.h"
 
@@ -136,13 +135,14 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
 }
 
 /// Writes the pictures, and returns what a user should know of them.
-static std::string writePictures(const Tensor &pictures, const GridOptions &options, const mpc_data_plugin &plugin) {
+static std::string writePictures(const Tensor &pictures, const GridOptions &options, AtomicFile &file,
+                                 const mpc_data_plugin &plugin) {
   const PictureGrid grid = PictureGrid::of(pictures, options);
-  grid.write(options.file, plugin);
+  grid.write(file, plugin);
   std::string text;
   if (!options.range)
     text = concat(options.file, ": black is ", grid.range.low, " and white is ", grid.range.high,
-                  ", the least and the largest value (--images-range)");
+                  grid.equal ? ": all values are equal" : ", the least and the largest value", " (--images-range)");
   if (grid.nonFinite > 0)
     text += concat(text.empty() ? options.file + ": " : "; ", grid.nonFinite, " values are not finite, and black");
   return text;
@@ -155,10 +155,11 @@ std::string predict(Session &session, const Dataset &data, const PredictOptions 
   std::optional<NpzWriter> writer;
   if (!options.out.empty())
     writer.emplace(options.out);
+  std::optional<AtomicFile> picture;
   const mpc_data_plugin *plugin = nullptr;
   if (!options.pictures.file.empty()) {
     plugin = picturePlugin("--images", options.installation);
-    AtomicFile(options.pictures.file);
+    picture.emplace(options.pictures.file);
   }
   int64_t batchSize = data.batch(), samples = data.samples();
   std::vector<const Port *> ports;
@@ -180,7 +181,9 @@ std::string predict(Session &session, const Dataset &data, const PredictOptions 
   }
   if (ports.empty())
     fail(session.program().where(), "its predict entry has no outputs", "compile the model with --outputs");
-  const size_t pictures = plugin ? picturesAmong(ports, options.pictures) : 0;
+  const size_t pictures = picture ? picturesAmong(ports, options.pictures) : 0;
+  if (picture)
+    PictureGrid::check(results[pictures].shape, options.pictures);
   Batches batches(data, {&entry}, {});
   FreshNumbers numbers(session);
   OwnSequence sequence(session);
@@ -205,14 +208,11 @@ std::string predict(Session &session, const Dataset &data, const PredictOptions 
     if (progress)
       progress(done);
   }
-  std::string note;
-  if (plugin)
-    note = writePictures(results[pictures], options.pictures, *plugin);
   for (size_t i = 0; writer && i < ports.size(); ++i)
     writer->add(ports[i]->name, results[i]);
   if (writer)
     writer->finish();
-  return note;
+  return picture ? writePictures(results[pictures], options.pictures, *picture, *plugin) : "";
 }
 
 } // namespace mpc::rt

@@ -286,7 +286,7 @@ struct Checker {
       constexpr int64_t kMost = int64_t(1) << 31; // their product must not overflow
       if (step.accumulate < 1 || step.every < 1 || step.accumulate > kMost || step.every > kMost)
         broken(concat("step '", step.name, "' runs on each batch of ", step.every, " and updates after ",
-                      step.accumulate, " of them"));
+                      step.accumulate, " runs"));
       if (!step.traceEntry.empty() && !plan.entry(step.traceEntry))
         broken(concat("step '", step.name, "' has no trace entry '", step.traceEntry, "' for ", plan.target));
       auto scalar = [&](const std::string &name) {

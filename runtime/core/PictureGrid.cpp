@@ -2,7 +2,6 @@
 #include "runtime/core/PictureGrid.h"
 
 #include "runtime/core/data/PicturePlugin.h"
-#include "runtime/support/AtomicFile.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
@@ -59,25 +58,43 @@ size_t picturesAmong(const std::vector<const Port *> &outputs, const GridOptions
   return found.front();
 }
 
-PictureGrid PictureGrid::of(const Tensor &pictures, const GridOptions &options) {
-  constexpr int64_t kGap = 2;                                      // as torchvision's make_grid
+namespace {
+/// The sizes of a grid in pixels.
+struct Layout {
+  int64_t count, columns, channels, height, width, gridHeight, gridWidth;
+  bool first; // the channels come before the pixels
+
+  Layout(const Shape &shape, const GridOptions &options);
+};
+
+constexpr int64_t kGap = 2; // as torchvision's make_grid
+} // namespace
+
+Layout::Layout(const Shape &shape, const GridOptions &options) {
   constexpr int64_t kMostSide = 65'535, kMostPixels = 178'956'970; // of the pictures that the plugin reads
-  const Shape &shape = pictures.shape;
-  const bool first = isColour(shape[1]); // the channels come before the pixels
-  const int64_t channels = shape[first ? 1 : 3], height = shape[first ? 2 : 1], width = shape[first ? 3 : 2];
-  const int64_t count = std::min(shape[0], options.count);
+  first = isColour(shape[1]);
+  channels = shape[first ? 1 : 3];
+  height = shape[first ? 2 : 1];
+  width = shape[first ? 3 : 2];
+  count = std::min(shape[0], options.count);
   if (count == 0 || height == 0 || width == 0)
     fail(options.file, concat("would have no pixel: the pictures are ", toString(shape)),
          "leave --images out, or give data");
-  const int64_t columns = std::min(count, options.columns), rows = (count + columns - 1) / columns;
+  columns = std::min(count, options.columns);
+  const int64_t rows = (count + columns - 1) / columns;
   const int64_t tooMany = kMostSide + 1; // stands for all larger numbers, whose products might overflow
-  const int64_t gridWidth = std::min(width, tooMany) * std::min(columns, tooMany) + kGap * (columns - 1),
-                gridHeight = std::min(height, tooMany) * std::min(rows, tooMany) + kGap * (rows - 1);
+  gridWidth = std::min(width, tooMany) * std::min(columns, tooMany) + kGap * (columns - 1);
+  gridHeight = std::min(height, tooMany) * std::min(rows, tooMany) + kGap * (rows - 1);
   if (gridWidth > kMostSide || gridHeight > kMostSide || gridWidth * gridHeight > kMostPixels)
     fail(options.file,
          concat("would have ", gridWidth, " x ", gridHeight, " pixels, more than readers of PNG files take"),
          "lower --images-count, or change --images-columns");
+}
 
+void PictureGrid::check(const Shape &shape, const GridOptions &options) { Layout(shape, options); }
+
+PictureGrid PictureGrid::of(const Tensor &pictures, const GridOptions &options) {
+  const auto [count, columns, channels, height, width, gridHeight, gridWidth, first] = Layout(pictures.shape, options);
   PictureGrid grid;
   grid.width = int32_t(gridWidth);
   grid.height = int32_t(gridHeight);
@@ -91,7 +108,8 @@ PictureGrid PictureGrid::of(const Tensor &pictures, const GridOptions &options) 
     low = std::isfinite(value) ? std::min(low, value) : low;
     high = std::isfinite(value) ? std::max(high, value) : high;
   }
-  if (!(low < high)) // all values are equal, or none is finite
+  grid.equal = !(low < high); // or none is finite
+  if (grid.equal)
     high = (low = std::isfinite(low) ? low : 0) + 1;
   grid.range = options.range.value_or(ValueRange{low, high});
 
@@ -112,8 +130,7 @@ PictureGrid PictureGrid::of(const Tensor &pictures, const GridOptions &options) 
   return grid;
 }
 
-void PictureGrid::write(const std::string &path, const mpc_data_plugin &plugin) const {
-  AtomicFile file(path);
+void PictureGrid::write(AtomicFile &file, const mpc_data_plugin &plugin) const {
   const mpc_picture picture{width, height, channels, int64_t(width) * channels, pixels.data()};
   uint8_t *bytes = nullptr;
   size_t count = 0;

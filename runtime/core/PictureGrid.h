@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/core/Manifest.h"
+#include "runtime/support/AtomicFile.h"
 
 #include "mpc/data.h"
 
@@ -36,13 +37,16 @@ struct PictureGrid {
   int32_t width = 0, height = 0, channels = 0;
   std::vector<uint8_t> pixels;
   ValueRange range;      // the one that was used
+  bool equal = false;    // all values are equal, so that only the lower bound is one of them
   int64_t nonFinite = 0; // values that are no finite numbers; they are black
 
   /// Puts the first pictures of a tensor side by side, 2 pixels apart. Values outside the range are black or white.
   /// Throws Error where there is no picture, or where the grid has more pixels than readers of PNG files take.
   static PictureGrid of(const Tensor &pictures, const GridOptions &options);
+  /// Throws the Error that `of` would throw for pictures of this shape.
+  static void check(const Shape &shape, const GridOptions &options);
   /// Writes a PNG file. Throws Error.
-  void write(const std::string &path, const mpc_data_plugin &plugin) const;
+  void write(AtomicFile &file, const mpc_data_plugin &plugin) const;
 };
 
 } // namespace mpc::rt

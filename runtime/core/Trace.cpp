@@ -46,13 +46,22 @@ std::map<std::string, Tensor> trace(Session &session, const Dataset &data, int64
       session.setStored(port, staged[stagedIndex(ports, port)].data());
   };
   int64_t firsts = 1; // each step has run once behind these
-  for (const Step &step : session.manifest().steps)
+  for (const Step &step : session.manifest().steps) {
     firsts = std::max(firsts, step.every);
+    if (steps < step.every)
+      fail("--steps", concat("ends before '", step.name, "' runs for the first time, at step ", step.every),
+           concat("trace at least ", step.every, " steps"));
+  }
   for (int64_t i = 0; i < steps; ++i) {
+    size_t current = 0; // position of the entry
     const auto &reports = (i < firsts ? first : loop).run(i, load, [&](const Entry &entry) {
+      while (i < firsts && first.entries()[current] != &entry)
+        ++current;
+      if (i + 1 != session.manifest().steps[current].every)
+        return; // not its first run
       for (const Port &port : entry.outputs)
         if (port.role == "grad")
-          result.try_emplace("grad/" + (port.of.empty() ? port.name : userName(port.of)), session.read(port));
+          result["grad/" + (port.of.empty() ? port.name : userName(port.of))] = session.read(port);
     });
     for (size_t o = 0; o < optimizers; ++o) {
       series("loss", o, MPC_F32).as<float>()[size_t(i)] =

@@ -444,10 +444,14 @@ bool Trainer::endsEarly() {
 /// their sums then.
 void Trainer::notePartialWindow() {
   int64_t rest = 0;
+  std::string owner;
   for (const Step &step : session_.manifest().steps)
-    rest = std::max(rest, cursor_.iteration / step.every % step.accumulate);
+    if (int64_t own = cursor_.iteration / step.every % step.accumulate; own > rest) {
+      rest = own;
+      owner = step.every > 1 ? concat(" on which '", step.name, "' ran") : "";
+    }
   if (rest > 0)
-    progress_->line(concat("note: the gradients of the last ", rest, rest > 1 ? " batches" : " batch",
+    progress_->line(concat("note: the gradients of the last ", rest, rest > 1 ? " batches" : " batch", owner,
                            " are not applied: they do not fill a window of --accumulate",
                            folder_ ? "; the checkpoint has their sums, and --resume with more steps goes on" : ""));
 }

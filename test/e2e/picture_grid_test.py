@@ -3,6 +3,7 @@
 """`predict --images`: the pictures of an output side by side in a PNG file, compared byte by byte with numpy, and everything that it refuses."""
 import os
 import struct
+import subprocess
 import sys
 import zlib
 
@@ -130,12 +131,24 @@ def not_finite():
         check("2 values are not finite, and black" in err, err)
 
 
+def pipe():
+    """A pipe gets the file while a program reads it, and the reader does not see it end before."""
+    with harness.folder() as folder:
+        x = program(folder, "grey").transpose(0, 2, 3, 1)[..., :1]
+        os.mkfifo(f"{folder}/pipe")
+        with open(f"{folder}/copy.png", "wb") as copy:
+            reader = subprocess.Popen(["cat", "pipe"], cwd=folder, stdout=copy)
+            status, _, err = predict(folder, "--images", "pipe", "--images-range=0:1")
+        check(status == 0 and reader.wait(60) == 0, err)
+        check((read_png(f"{folder}/copy.png") == grid(x, 0, 1)).all(), "other pixels")
+
+
 def refused(said, *options, outputs=",".join(OUTPUTS), samples=None):
     def case():
         with harness.folder() as folder:
             x = program(folder, outputs)
             if samples is not None:
-                np.savez(f"{folder}/data.npz", x=x[:samples])
+                np.savez(f"{folder}/data.npz", x=np.resize(x, (samples, *x.shape[1:])))
             before = sorted(os.listdir(folder))
             status, _, err = predict(folder, *options)
             check(status == 1 and said in err and "hint:" in err, status, err)
@@ -147,6 +160,9 @@ CASES = {
     "picture-grid/layouts": layouts,
     "picture-grid/automatic-range": automatic,
     "picture-grid/not-finite": not_finite,
+    "picture-grid/pipe": pipe,
+    "picture-grid/too-large": refused("more than readers of PNG files take", "--images", "g.png", "--out", "o.npz", "--images-of", "grey", "--images-columns", "999999999",
+                                      "--images-count", "999999999", outputs="grey", samples=9500),
     "picture-grid/several-outputs": refused("several outputs may be pictures: colour, grey, last", "--images", "g.png"),
     "picture-grid/no-such-output": refused("no output 'gray'", "--images", "g.png", "--images-of", "gray"),
     "picture-grid/no-picture": refused("is not that of pictures", "--images", "g.png", "--images-of", "flat", outputs="flat,grey"),

@@ -4,7 +4,7 @@ import numpy as np
 from network import INT64
 
 # Figure 5 of Ioffe and Szegedy 2015 (arXiv:1502.03167): channels of 1x1, 3x3 behind 1x1, two 3x3 behind 1x1, and the 1x1 behind the pool. Blocks without the first have
-# stride 2, and pass the pool's channels on. The table says 576 channels behind 4c, where its four parts add up to 608; the parts count here.
+# stride 2, and pass the pool's channels on. The table has 576 channels behind 4c and 4d, whose parts add up to 608; the parts count here.
 BLOCKS = {
     "3a": (64, (64, 64), (64, 96), "average", 32),
     "3b": (64, (64, 96), (64, 96), "average", 64),

@@ -111,8 +111,8 @@ int mpc_set_hyper(mpc_session *session, const char *name, double value);
  * before left there. The library does not know where a sequence begins; set them to 0 with mpc_set_variable there.
  * In a model that was compiled with --ema, runs use the moving averages of the parameters. */
 int mpc_run(mpc_session *session, mpc_mode mode);
-/* Copies an output of the most recent step or run. Models that were compiled with --grad-norm or --clip-norm have an
- * output "grad_norm" of each step. */
+/* Copies an output of the most recent step or run; of several optimizers, of the last one that ran. Models that were
+ * compiled with --grad-norm or --clip-norm have an output "grad_norm" of each step. */
 int mpc_get_output(mpc_session *session, const char *name, mpc_dtype dtype, void *data, size_t elements);
 
 /* ---- Checkpoints: safetensors, the same as those of the training program ---- */

@@ -46,11 +46,11 @@ static constexpr char kWatches[] = "watches";
 /// The key of Cursor::options.
 static constexpr char kOptions[] = "options";
 
-/// Returns for each optimizer the number of micro-batches of an update: "1,4".
-static std::string accumulateText(const Manifest &manifest) {
+/// Returns a number of each optimizer: "1,4".
+static std::string eachText(const Manifest &manifest, int64_t Step::*number) {
   std::string text;
   for (const Step &step : manifest.steps)
-    text += concat(text.empty() ? "" : ",", step.accumulate);
+    text += concat(text.empty() ? "" : ",", step.*number);
   return text;
 }
 
@@ -77,7 +77,8 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
   put("batch", cursor.batch);
   put("samples", cursor.samples);
   put("batch_size", session.manifest().batch);
-  put("accumulate", accumulateText(session.manifest()));
+  put("accumulate", eachText(session.manifest(), &Step::accumulate));
+  put("every", eachText(session.manifest(), &Step::every));
   put("seed", cursor.seed);
   put("shuffle", cursor.shuffle ? 1 : 0);
   if (cursor.preprocessing)
@@ -265,15 +266,22 @@ std::optional<Cursor> loadState(Session &session, const std::string &path) {
 /// Throws unless the batches are equal: epochs, the order of the samples and the micro-batches of an update depend on
 /// the program's batches, which the variables do not show.
 static void checkBatches(const Manifest &manifest, const SafetensorsReader &reader) {
-  auto check = [&](const char *key, const std::string &own, const std::string &what, const std::string &option) {
+  auto check = [&](const char *key, const std::string &own, const std::string &what, const std::string &option,
+                   const std::string &absent = "") {
     std::string found = reader.metadata(key);
+    if (found.empty())
+      found = absent;
     if (!found.empty() && found != own) // the first checkpoints do not contain them
       fail(reader.path(), concat("comes from training with ", what, " ", found, "; this program's is ", own),
            concat("resume with a program compiled with that ", option,
                   ", or start anew from its parameters with --init"));
   };
   check("batch_size", concat(manifest.batch), "a batch of", "--batch");
-  check("accumulate", accumulateText(manifest), "an accumulation of", "--accumulate");
+  check("accumulate", eachText(manifest, &Step::accumulate), "an accumulation of", "--accumulate");
+  std::string ones; // before there was --step=...:every=K
+  for (size_t i = 0; i < manifest.steps.size(); ++i)
+    ones += i == 0 ? "1" : ",1";
+  check("every", eachText(manifest, &Step::every), "steps on each K-th batch with K =", "every= of --step", ones);
 }
 
 /// Returns the names of a folder's files, in no order. Throws Error. It does not use std::filesystem's iterator, which

@@ -6,6 +6,7 @@ usage: optimizers.py WORK_DIR TEST... [--shared DIR]
 """
 import os
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -359,6 +360,15 @@ def alternating(work):
         for at in (1, 3, 4):
             train(program, gan.data, at, f"{work}/gan-{every}-resumed-{at}", "--no-shuffle")
             assert same(train(program, gan.data, 10, f"{work}/gan-{every}-resumed-{at}", "--no-shuffle", "--resume")[1], state) == []
+        if every == 3:  # another program goes on with no training that left out other batches
+            other = compile(gan.model, f"{work}/gan-1", "--precision=fp32", STEP_D, STEP_G, f"--accumulate={window}")
+            for resuming, found, own in ((other, "1,3", "1,1"), (program, "1,1", "1,3")):
+                folder = f"{work}/gan-{found}-other"
+                train(program if resuming is other else other, gan.data, 3, folder, "--no-shuffle")
+                said = subprocess.run([resuming, "train", "--data", gan.data, "--steps=10", "--checkpoint-dir", folder, "--resume"], capture_output=True, text=True)
+                assert said.returncode == 1 and f"with K = {found}; this program's is {own}" in said.stderr, said.stderr
+        said = subprocess.run([program, "trace", "--data", gan.data, f"--steps={every - 1}", "--out", f"{work}/short.npz"], capture_output=True, text=True)
+        assert said.returncode == 1 and f"ends before 'g' runs for the first time, at step {every}" in said.stderr, said.stderr
         traced = trace(program, gan.data, 4, f"{work}/gan-{every}.trace.npz")
         assert {k for k in traced if k.startswith("grad/")} == {f"grad/{k}" for k in gan.start}
         assert [bool(np.isnan(x)) for x in traced["loss/g"]] == [(i + 1) % every != 0 for i in range(4)], traced["loss/g"]

@@ -22,6 +22,7 @@
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t scaler=dynamic,init_scale=true" 2>&1 | FileCheck %s --check-prefix=SCALE
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t param-group=w:lr=-1" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t step={a:every=0}" 2>&1 | FileCheck %s --check-prefix=EVERY
+// RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t step={a:every=}" 2>&1 | FileCheck %s --check-prefix=NO-EVERY
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t step={a:every=2},{b}" 2>&1 | FileCheck %s --check-prefix=EVERY-FIRST
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t params=(" 2>&1 | FileCheck %s --check-prefix=PARAMS
 // RUN: not mpc-opt %s --mpc-attach-loss="loss=mse:y:t param-group=lr=2" 2>&1 | FileCheck %s --check-prefix=GROUP
@@ -44,7 +45,8 @@
 // WEIGHT: error: loss 'softmax_cross_entropy': weight='1/inf/1' is not numbers with '/' between them
 // NO-NAME: error: step '{{:?}}loss=mse:y:t': no name in front
 // NO-NAME: note: hint: write NAME:loss=FORM:A:B:params=REGEX:optimizer=NAME,lr=0.1:scaler=dynamic:every=K (all but the name optional)
-// EVERY: error: step 'a:every=0': every=0 is no positive whole number
+// EVERY: error: step 'a:every=0': every=0 is no whole number from 1 to 2^31
+// NO-EVERY: error: step 'a:every=': every= is no whole number from 1 to 2^31
 // EVERY-FIRST: error: the first step 'a' does not run on each batch (every=2)
 // EVERY-FIRST: note: hint: put a step without every= first: it draws each batch's random numbers
 // KEY: error: step 'a:colour=red': 'colour=red' is not loss=, params=, optimizer=, scaler= or every=
