@@ -5,6 +5,7 @@ from ctypes import POINTER, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t,
 
 import numpy as np
 
+ABI = 3  # MPC_DATA_ABI, whose table `Table` describes
 ALL = 2**31 - 1  # as the least width and height: the whole picture
 
 
@@ -42,6 +43,7 @@ class Table(ctypes.Structure):
                 ("class_name", ctypes.CFUNCTYPE(c_char_p, c_void_p, c_int64)),
                 ("label", ctypes.CFUNCTYPE(c_int64, c_void_p, c_int64)),
                 ("describe", ctypes.CFUNCTYPE(None, c_void_p, c_int64, c_char_p, c_size_t)),
+                ("note", ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_size_t)),
                 ("check_steps", ctypes.CFUNCTYPE(c_int, c_char_p, c_char_p, c_char_p, c_size_t, POINTER(Error))),
                 ("open_maker", ctypes.CFUNCTYPE(c_void_p, c_void_p, POINTER(Array), POINTER(Input), POINTER(Error))),
                 ("close_maker", ctypes.CFUNCTYPE(None, c_void_p)),
@@ -49,14 +51,18 @@ class Table(ctypes.Structure):
                 ("open_reader", ctypes.CFUNCTYPE(c_void_p, c_void_p)),
                 ("close_reader", ctypes.CFUNCTYPE(None, c_void_p)),
                 ("look", ctypes.CFUNCTYPE(c_int, c_void_p, c_int64, POINTER(Size), POINTER(Error))),
-                ("decode", ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, c_int32, c_int32, POINTER(Picture), POINTER(Error)))]
+                ("decode", ctypes.CFUNCTYPE(c_int, c_void_p, c_int32, c_int32, c_int32, POINTER(Picture), POINTER(Error))),
+                ("encode_png", ctypes.CFUNCTYPE(c_int, POINTER(Picture), POINTER(c_void_p), POINTER(c_size_t), POINTER(Error)))]
 
 
 def load(path):
-    """Returns the table of the plugin's functions."""
+    """Returns the table of the plugin's functions. Raises RuntimeError where the plugin has another table than this module."""
     entry = ctypes.CDLL(path).mpc_data_entry
     entry.restype = POINTER(Table)
-    return entry().contents
+    table = entry().contents
+    if table.abi != ABI:
+        raise RuntimeError(f"{path} has MPC_DATA_ABI {table.abi}, and this module knows the table of {ABI}: change Table as mpc/data.h has it")
+    return table
 
 
 class Failure(Exception):
