@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains networks at full size for ten steps on one repeated batch of 2, in fp32 (O0) and fp16 (O1, O2), with dropout off, and prints a table.
 
-usage: paper_networks.py [--build DIR] [--lr X] [--plan-batch N] [--only TEXT] FILE.onnx...
-The files need no values: parameters without one get mpc's initial values (`mpc compile --params`). `inception_v2` and `dcgan` name networks of tools/models. Exits with
-status 1 where a last loss is not below the first, or the state or a gradient is not finite, other than one of a skipped step.
+usage: paper_networks.py [--build DIR] [--lr X] [--params REGEX] [--only TEXT] NETWORK...
+A NETWORK is an ONNX file, or `inception_v2` or `dcgan` of tools/models. Files need no values: parameters without one get mpc's initial values (`mpc compile --params`).
+The script exits with status 1 where the last loss of a network with one loss is not below the first, or where the state or a gradient is not finite, other than one of a
+skipped step.
 """
 import argparse
 import json

@@ -1,7 +1,8 @@
 //===- Alternation.h - steps that do not run on every batch ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of several steps, one may run on each K-th batch only, as the generator of a Wasserstein GAN does:
+// A program of several steps may run one of them on each K-th batch only. The generator of a Wasserstein GAN is such a
+// step:
 //   train.step @g() -> tensor<f32> attributes {train.every = 5, ...}
 // The IR of the step is that of a step which always runs; manifests tell the runtime when to leave it out.
 //
