@@ -25,6 +25,10 @@ void mpc::buildGpuDispatchPipeline(OpPassManager &manager, const GpuOptions &opt
   manager.addPass(createDecomposePass());
   manager.addPass(createSimplifyPass());
   mark(manager, "decompose");
+  if (options.recompute) {
+    manager.addPass(memory::createRecomputePass({.products = *options.recompute}));
+    mark(manager, "recompute");
+  }
   manager.addPass(fusion::createFormDispatchesPass());
   manager.addPass(fusion::createSplitReductionsPass());
   mark(manager, "fusion");

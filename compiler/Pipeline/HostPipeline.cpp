@@ -26,6 +26,10 @@ void mpc::buildHostPlanPipeline(OpPassManager &manager, const HostOptions &optio
   manager.addPass(createDecomposePass());
   manager.addPass(createSimplifyPass());
   mark(manager, "decompose");
+  if (options.recompute) {
+    manager.addPass(memory::createRecomputePass({.products = *options.recompute}));
+    mark(manager, "recompute");
+  }
   manager.addPass(fusion::createFormDispatchesPass());
   manager.addPass(fusion::createSplitReductionsPass());
   mark(manager, "fusion");

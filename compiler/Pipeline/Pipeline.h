@@ -11,6 +11,7 @@
 #include "compiler/Package/Manifest.h"
 #include "compiler/Pipeline/LibraryScratch.h"
 #include "compiler/Report/StepReport.h"
+#include "dialects/Train/IR/Recomputed.h"
 #include "passes/Lowering/Schedule/Tuning.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -62,12 +63,21 @@ using StageMark = llvm::function_ref<void(mlir::OpPassManager &, llvm::StringRef
 /// LLVM IR as text.
 enum class KernelForm { Shared, Relocatable, LlvmIR };
 
+/// Which values of a forward pass are computed again for the backward pass (mpc-recompute).
+struct RecomputeOptions {
+  enum class Mode { None, Auto, Within };
+  Mode mode = Mode::None;
+  int64_t bytes =
+      0; ///< Within: what a plan may need at its peak; products are computed again only as far as it must be
+};
+
 struct HostOptions {
   KernelForm kernels = KernelForm::Shared;
   std::vector<HostCpu> cpus = HostCpu::levels();
   unsigned threads = 2;                          ///< of the compiler
   LibraryScratchPassOptions scratch = {};        ///< without threads no library call gets scratch
   mpc_library_entry_fn builtInLibrary = nullptr; ///< is asked for scratch too
+  std::optional<int64_t> recompute = {};         ///< `products` of mpc-recompute; nullopt: the pass does not run
 };
 
 /// The form of a GPU's compiled kernels: modules for a program, or one file for inspection.
@@ -80,12 +90,14 @@ struct GpuOptions {
   bool emulator = false;                          ///< also compiles the kernels for the CPU (runtime/emulator)
   std::string tune = {}; ///< a tuning file, which decides about the schedules of problems that it knows; empty: none
   unsigned threads = 2;  ///< of the compiler
+  std::optional<int64_t> recompute = {}; ///< as of HostOptions
 };
 
 /// The targets of one program; there is at least one.
 struct TargetOptions {
   std::optional<HostOptions> host;
   std::vector<GpuOptions> gpus = {};
+  RecomputeOptions recompute = {}; ///< decides `recompute` of each of them
 };
 
 /// The numbers of one target's plan.
@@ -94,6 +106,13 @@ struct TargetSummary {
   int64_t peakBytes = 0, stateBytes = 0, savedBytes = 0, temporaryBytes = 0, constantBytes = 0;
   int64_t launches = 0; ///< in all entries
   int64_t kernels = 0;  ///< the number of distinct kernels
+  /// What is computed again to save memory.
+  struct Recompute {
+    std::optional<train::Recomputed> what; ///< nullopt: nothing, for the plan fits, or would not shrink
+    int64_t peakBytesWithout = 0;
+    double movedBytes = 1; ///< of the launches of steps, as a multiple of those without
+  };
+  std::optional<Recompute> recompute = {};
   /// What the compiler and, where there is one, ptxas report about a GPU's kernel.
   struct KernelReport {
     NvptxKernel kernel;

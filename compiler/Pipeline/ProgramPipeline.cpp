@@ -76,13 +76,26 @@ FailureOr<CompiledProgram> mpc::compileProgram(ModuleOp module, const TargetOpti
       planned.push_back(std::move(*lowered));
     return success(succeeded(lowered));
   };
-  if (targets.host && failed(lower("host", [&](OpPassManager &manager, StageMark mark) {
-        buildHostPipeline(manager, *targets.host, mark);
-      })))
+  // Lowers to one target, whose passes `add` adds: up to the plan, or all of them.
+  std::vector<RecomputeChoice> recomputed;
+  auto choose = [&](auto options, StringRef target, auto addPlan, auto add) -> LogicalResult {
+    FailureOr<RecomputeChoice> choice =
+        chooseRecompute(module, target, targets.recompute, [&](std::optional<int64_t> products) {
+          auto tried = options;
+          tried.recompute = products;
+          return lowerClone(module, target, /*first=*/true, {.stage = {}, .timing = watch.timing},
+                            [&](OpPassManager &manager, StageMark mark) { addPlan(manager, tried, mark); });
+        });
+    if (failed(choice))
+      return failure();
+    options.recompute = choice->products;
+    recomputed.push_back(std::move(*choice));
+    return lower(target, [&](OpPassManager &manager, StageMark mark) { add(manager, options, mark); });
+  };
+  if (targets.host && failed(choose(*targets.host, "host", buildHostPlanPipeline, buildHostPipeline)))
     return failure();
   for (const GpuOptions &gpu : targets.gpus)
-    if (failed(lower(gpu.arch->name,
-                     [&](OpPassManager &manager, StageMark mark) { buildGpuPipeline(manager, gpu, mark); })))
+    if (failed(choose(gpu, gpu.arch->name, buildGpuPlanPipeline, buildGpuPipeline)))
       return failure();
 
   CompiledProgram program;
@@ -94,6 +107,7 @@ FailureOr<CompiledProgram> mpc::compileProgram(ModuleOp module, const TargetOpti
                                      : packageForGpu(std::move(target), targets.gpus[gpu], program, watch);
     if (failed(plan))
       return failure();
+    program.targets.back().recompute = recomputed[i].summary;
     plans.push_back(std::move(*plan));
   }
   FailureOr<Manifest> manifest = buildManifest(module, describe(module, modelName, training), plans);

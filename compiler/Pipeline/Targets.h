@@ -19,6 +19,17 @@ lowerClone(mlir::ModuleOp module, llvm::StringRef target, bool first, const Watc
 /// The numbers of a planned module. Fails with a located error where it is not planned (mpc-plan-arena).
 mlir::FailureOr<TargetSummary> summarize(mlir::ModuleOp module, llvm::StringRef target);
 
+/// Runs the passes of a plan over a clone of the module. Returns the clone; failure after an error.
+using PlanFn = llvm::function_ref<mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>(std::optional<int64_t> recompute)>;
+/// What a target's plan computes again.
+struct RecomputeChoice {
+  std::optional<int64_t> products; ///< as of HostOptions::recompute
+  std::optional<TargetSummary::Recompute> summary = {};
+};
+/// Chooses what a target's plan computes again, the least that fits. Fails with an error where no choice does.
+mlir::FailureOr<RecomputeChoice> chooseRecompute(mlir::ModuleOp module, llvm::StringRef target,
+                                                 const RecomputeOptions &options, PlanFn plan);
+
 /// The first passes of a GPU's plan, which form dispatches: each has one launch (or two, where sums are split).
 void buildGpuDispatchPipeline(mlir::OpPassManager &manager, const GpuOptions &options, StageMark mark);
 /// Compiles a module whose kernels have been emitted (the module that mpc-host, mpc-gpu or mpc-tuner returns). Sections

@@ -4,6 +4,36 @@
 #define MPC_MEMORY_PASSES
 include "mlir/Pass/PassBase.td"
 
+def RecomputePass : Pass<"mpc-recompute", "::mlir::ModuleOp"> {
+  let summary = "Computes values of the forward pass again for the backward pass, instead of saving them";
+  let description = [{
+    The backward pass of a step reads values of its forward pass. This pass saves the fewest bytes from which all of them can be computed by cheap ops: elementwise arithmetic, movements,
+    windows. The ops between are copied to the first reader behind the loss. The copies read what is saved through barriers, which keep them apart from the ops of the forward pass.
+
+    ```mlir
+    %y = graph.relu %x ...
+    %z = graph.conv %y, %w ...
+    ...
+    %dw = graph.conv_weight_grad %dz, %y ...
+    // becomes
+    %y = graph.relu %x ...
+    %z = graph.conv %y, %w ...
+    ...
+    %saved = graph.barrier %x {number = 0 : i64} ...
+    %again = graph.relu %saved ...
+    %dw = graph.conv_weight_grad %dz, %again ...
+    ```
+    The forward pass is divided into segments, and no copy reaches beyond the values that enter its segment. In `products` segments, those that save the most bytes for an operation, products
+    and random numbers are computed again too, so that only what enters such a segment is saved (gradient checkpointing). Sums and scans are never computed again.
+
+    The copies compute the same numbers: the same ops, on the same operands. (Gradients may differ in the last bit where the reader of a copy becomes part of another launch, which sums in another order.) The pass runs between mpc-decompose and mpc-form-dispatches, because ops in their primitive form can be copied in part: of a norm the
+    arithmetic, but not the statistics. It notes what it did as `train.recomputed` on the module.
+  }];
+  let options = [Option<"products", "products", "int64_t", "0", "In how many segments products are computed again">];
+  let dependentDialects = ["::mpc::graph::GraphDialect"];
+  let statistics = [Statistic<"numOps", "repeated", "Ops computed again">];
+}
+
 def SinkDispatchesPass : Pass<"mpc-sink-dispatches", "::mlir::ModuleOp"> {
   let summary = "Computes a value late if it is larger than what computing it late keeps alive";
   let description = [{

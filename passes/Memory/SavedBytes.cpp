@@ -10,51 +10,64 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::memory;
 
-/// The ops that compute the results of a launch or scan: the members of a batch, or else the op itself.
-static SmallVector<Operation *> unitsOf(Operation *op) {
-  if (auto batch = dyn_cast<kernel::DispatchOp>(op); batch && batch.isBatch())
-    return llvm::to_vector_of<Operation *>(batch.members());
-  return {op};
+/// The inputs that the body of a dispatch, which is no batch, reads for one of its results.
+static llvm::SmallSetVector<unsigned, 8> inputsRead(kernel::DispatchOp dispatch, unsigned result) {
+  llvm::SmallSetVector<unsigned, 8> inputs;
+  llvm::SmallSetVector<Value, 16> work;
+  work.insert(dispatch.getBody().front().getTerminator()->getOperand(result));
+  for (size_t i = 0; i < work.size(); ++i)
+    if (auto argument = dyn_cast<BlockArgument>(work[i]))
+      inputs.insert(argument.getArgNumber());
+    else
+      work.insert_range(work[i].getDefiningOp()->getOperands());
+  return inputs;
 }
-/// The op that computes a storage; null for what is read or given.
-static Operation *unitOf(Value v) {
-  if (auto dispatch = v.getDefiningOp<kernel::DispatchOp>())
-    return dispatch.isBatch() ? dispatch.memberOf(cast<OpResult>(v).getResultNumber()).first : dispatch;
-  return v.getDefiningOp<ScanOp>();
-}
-/// The storages that such an op reads.
-static SmallVector<Value> storagesOf(Operation *unit) {
-  auto batch = dyn_cast<kernel::DispatchOp>(unit->getParentOp());
-  SmallVector<Value> storages;
-  for (Value v : unit->getOperands())
-    storages.push_back(storageOf(batch ? batch.getInputs()[cast<BlockArgument>(v).getArgNumber()] : v));
-  return storages;
+
+/// The storages from which a result of a launch or scan is computed. The results of one launch may belong to different
+/// passes: the loss may be computed in one with the search for overflow in the gradients.
+static SmallVector<Value> sourcesOf(OpResult result) {
+  SmallVector<Value> sources;
+  auto dispatch = dyn_cast<kernel::DispatchOp>(result.getOwner());
+  if (!dispatch) {
+    for (Value v : result.getOwner()->getOperands())
+      sources.push_back(storageOf(v));
+    return sources;
+  }
+  auto [unit, own] =
+      dispatch.isBatch() ? dispatch.memberOf(result.getResultNumber()) : std::pair(dispatch, result.getResultNumber());
+  for (unsigned i : inputsRead(unit, own)) {
+    Value input = unit.getInputs()[i];
+    sources.push_back(
+        storageOf(dispatch.isBatch() ? dispatch.getInputs()[cast<BlockArgument>(input).getArgNumber()] : input));
+  }
+  return sources;
 }
 
 int64_t EntryPlanner::savedBytes() {
-  Operation *terminator = entry.getFunctionBody().front().getTerminator();
+  Block &block = entry.getFunctionBody().front();
+  Operation *terminator = block.getTerminator();
   if (terminator->getNumOperands() == 0)
     return 0;
   // The forward pass is found by dependence, not by order: no launch waits for the loss, so it may be the
   // last one.
-  llvm::SetVector<Operation *> forward;
+  llvm::SetVector<Value> forward;
   auto reach = [&](Value storage) {
-    if (Operation *unit = unitOf(storage))
-      forward.insert(unit);
+    if (isa_and_nonnull<kernel::DispatchOp, ScanOp>(storage.getDefiningOp()))
+      forward.insert(storage);
   };
   reach(storageOf(terminator->getOperand(0)));
   for (size_t i = 0; i < forward.size(); ++i)
-    llvm::for_each(storagesOf(forward[i]), reach);
+    llvm::for_each(sourcesOf(cast<OpResult>(forward[i])), reach);
   llvm::SmallDenseSet<unsigned> saved;
-  for (Operation &op : entry.getFunctionBody().front()) {
+  for (Operation &op : block) {
     if (!isa<kernel::DispatchOp, ScanOp>(op))
       continue;
-    for (Operation *unit : unitsOf(&op)) {
-      if (forward.contains(unit))
+    for (OpResult result : op.getResults()) {
+      if (forward.contains(result))
         continue;
-      for (Value storage : storagesOf(unit)) {
+      for (Value storage : sourcesOf(result)) {
         std::optional<unsigned> interval = intervalOf(storage);
-        if (interval && (isa<BlockArgument>(storage) || forward.contains(unitOf(storage))))
+        if (interval && (isa<BlockArgument>(storage) || forward.contains(storage)))
           saved.insert(*interval);
       }
     }

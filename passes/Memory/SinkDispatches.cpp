@@ -54,8 +54,10 @@ private:
 class BlockSinker {
 public:
   explicit BlockSinker(Block &block) : block(block), places(block) {
-    for (auto assign : block.getOps<train::AssignOp>())
-      assigned.insert(assign.getVariableAttr());
+    for (auto assign : block.getOps<train::AssignOp>()) {
+      auto producer = storageOf(assign.getValue()).getDefiningOp<kernel::DispatchOp>();
+      assigned[assign.getVariableAttr()] = producer ? producer : assign.getOperation();
+    }
   }
   unsigned run() {
     unsigned sunk = 0;
@@ -71,7 +73,8 @@ private:
 
   Block &block;
   Places places;
-  llvm::SmallDenseSet<Attribute> assigned;
+  /// What writes the new value of a variable where the assignment is in place: the launch that computes it.
+  DenseMap<Attribute, Operation *> assigned;
   DenseMap<Value, Operation *> lastReaders;
 };
 
@@ -119,8 +122,9 @@ bool BlockSinker::sink(kernel::DispatchOp dispatch) {
     Value storage = storageOf(input);
     if (!seen.insert(storage).second)
       continue;
-    if (auto read = storage.getDefiningOp<train::ReadOp>(); read && assigned.contains(read.getVariableAttr()))
-      return false; // the dispatch would come after the assignment, which then could not be in place
+    if (auto read = storage.getDefiningOp<train::ReadOp>())
+      if (Operation *writer = assigned.lookup(read.getVariableAttr()); writer && !places.isBefore(first, writer))
+        return false; // the dispatch would come after the assignment, which then could not be in place
     if (isPermanent(storage))
       continue;
     // An input counts only if nothing reads it at or after the new place anyway.

@@ -38,6 +38,14 @@ bool parseBytes(StringRef text, int64_t &bytes) {
   return true;
 }
 
+/// Parses "none", "auto", "800" (MiB) or "2GiB".
+bool parseRecompute(StringRef text, RecomputeOptions &options) {
+  using Mode = RecomputeOptions::Mode;
+  options.mode = text == "none" ? Mode::None : text == "auto" ? Mode::Auto : Mode::Within;
+  bool isNumber = llvm::all_of(text, [](char c) { return isdigit(c) || c == '.'; });
+  return options.mode != Mode::Within || parseBytes(isNumber ? (text + "MiB").str() : text.str(), options.bytes);
+}
+
 std::string printBytes(int64_t bytes) {
   char buffer[32];
   if (bytes < 1 << 20)
@@ -49,7 +57,7 @@ std::string printBytes(int64_t bytes) {
 
 /// Says which options would need less memory than these.
 std::string smallerHint(const TrainingOptions &options) {
-  std::string hint = "take a smaller --batch";
+  std::string hint = "take a smaller --batch, or --recompute=auto";
   if (options.precision == "fp32")
     return hint + ", or --precision=fp16 --opt-level=O2";
   return options.optLevel == "O0" || options.optLevel == "O1" ? hint + ", or --opt-level=O2" : hint;
@@ -84,6 +92,11 @@ bool resolve(CompileFlags &flags, TargetOptions &targets, int64_t &memoryLimit) 
   if (!flags.memoryLimit.empty() && !parseBytes(flags.memoryLimit, memoryLimit)) {
     fail("--memory-limit", "'" + Twine(flags.memoryLimit) + "' is not a valid size",
          "write for example 512MiB or 2GiB; without the option there is no limit");
+    return false;
+  }
+  if (!parseRecompute(flags.recompute, targets.recompute)) {
+    fail("--recompute", "'" + Twine(flags.recompute) + "' is neither none nor auto nor a size",
+         "write for example auto, 2000 (MiB) or 8GiB");
     return false;
   }
   flags.import.openBatch = kOpenBatch;
@@ -165,6 +178,20 @@ bool fits(const CompileFlags &flags, const CompiledProgram &program, int64_t mem
   return true;
 }
 
+/// Says what a plan with recomputation needs and costs, beside the one without.
+std::string describeRecompute(const TargetSummary::Recompute &recompute, int64_t peakBytes) {
+  if (!recompute.what)
+    return "recompute: nothing, because the plan fits or the peak would be no smaller";
+  const train::Recomputed &what = *recompute.what;
+  // A backward pass has two products for each one of the forward pass.
+  double share = what.flops > 0 ? 100 * what.flopsAgain / (3 * what.flops) : 0;
+  return llvm::formatv("recompute: peak {0} instead of {1}; {2:f1} % more operations of products (in {3} of {4} "
+                       "segments), {5:f1} % more bytes read and written",
+                       printBytes(peakBytes), printBytes(recompute.peakBytesWithout), share, what.repeated,
+                       what.segments, 100 * (recompute.movedBytes - 1))
+      .str();
+}
+
 void printSummary(const CompiledProgram &program, ArrayRef<std::string> written, double seconds, bool limited) {
   for (const std::string &path : written) {
     uint64_t fileBytes = 0;
@@ -183,6 +210,8 @@ void printSummary(const CompiledProgram &program, ArrayRef<std::string> written,
                  << llvm::formatv("memory: state {0}, temporaries {1} (saved for the backward pass {2}), peak {3}{4}\n",
                                   printBytes(plan.stateBytes), printBytes(plan.temporaryBytes),
                                   printBytes(plan.savedBytes), printBytes(plan.peakBytes), limited ? " (fits)" : "");
+    if (plan.recompute)
+      llvm::outs() << prefix << describeRecompute(*plan.recompute, plan.peakBytes) << '\n';
   }
   if (several)
     llvm::outs() << llvm::formatv("{0:f2} s\n", seconds);
@@ -278,6 +307,12 @@ void addCompileCommand(CLI::App &app, int &status) {
   rt::beginGroup(*command, "Output");
   command->add_option("--emit", flags->emit, describeForms())->check(CLI::IsMember(formNames()))->capture_default_str();
   command->add_option("--memory-limit", flags->memoryLimit, "Fail if the plan needs more (512MiB, 2GiB)");
+  command
+      ->add_option(
+          "--recompute", flags->recompute,
+          "What of the forward pass is computed again for the backward pass instead of saved: none; auto: what "
+          "takes no product; a size such as 8GiB (or MiB): as much as the plan needs to fit, products too")
+      ->capture_default_str();
   command->add_option("--dump-ir", flags->dumpIr, "Print the IR after a stage (or all) to stderr");
   command->add_flag("--bundle", flags->bundle, "Put the libraries that the program opens beside it");
   auto *quiet = command->add_flag("-q,--quiet", flags->quiet, "Print errors and warnings only");

@@ -10,7 +10,7 @@ namespace mpc::tool {
 
 /// The options of `mpc compile`.
 struct CompileFlags {
-  std::string model, output, emit = "exe", cpu, dumpIr, memoryLimit, ptxas;
+  std::string model, output, emit = "exe", cpu, dumpIr, memoryLimit, recompute = "none", ptxas;
   std::vector<std::string> targets = {"host"}, dims, tunings;
   std::string mode = "auto";
   std::string kernelReport; ///< empty without --kernel-report
