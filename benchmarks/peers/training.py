@@ -4,7 +4,7 @@
 usage: training.py NETWORK MODEL.onnx|- BATCH fp32|bf16|fp16 eager|compile|graphs cpu|cuda [THREADS]
 Reads lines `STEPS`, runs that many steps on one made-up batch and answers with a line of JSON that holds the seconds of each: measured by a clock on the
 CPU, and by events on a GPU, where nothing waits for a step. It uses channels-last tensors, fused SGD with momentum, autocast, and the gradient scaler in
-fp16. `graphs` is torch.compile in its mode reduce-overhead (CUDA graphs). `-` as the model keeps PyTorch's own initial values.
+fp16. NETWORK is one of tools/models, a network of torchvision with its auxiliary losses (VISION; its MODEL is `-`), or `dcgan`. `graphs` is torch.compile in its mode reduce-overhead (CUDA graphs). `-` as the model keeps PyTorch's own initial values.
 """
 import json
 import sys
@@ -111,6 +111,10 @@ def parameters(path):
 
 NETWORKS = {"mlp": (Mlp, (784,)), "lenet": (LeNet, (1, 28, 28)), "resnet18": (ResNet18, (3, 32, 32)), "lstm": (lambda: Recurrent(nn.LSTM), (64, 512)),
             "gru": (lambda: Recurrent(nn.GRU), (64, 512))}
+# Networks of torchvision: the side of their pictures, the share of each auxiliary loss, and further arguments.
+OWN_VALUES = {"init_weights": True}  # which is said, or torchvision warns
+VISION = {"alexnet": (224, 0, {}), "vgg16": (224, 0, {}), "googlenet": (224, 0.3, OWN_VALUES), "inception_v3": (299, 0.4, OWN_VALUES), "resnet50": (224, 0, {}),
+          "densenet121": (224, 0, {})}
 TYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -133,13 +137,38 @@ def on_events(step, steps):
     return [a.elapsed_time(b) / 1e3 for a, b in zip(events, events[1:])]
 
 
+def serve(step, device):
+    """Warms up, says that it is ready, and answers each line with the times of so many steps."""
+    for _ in range(3):
+        loss = step().item()
+    print(json.dumps({"torch": torch.__version__, "loss": loss}), flush=True)
+    measure = on_clock if device == "cpu" else on_events
+    for line in sys.stdin:
+        print(json.dumps(measure(step, int(line))), flush=True)
+
+
 def main():
     network, model_path, batch, precision, mode, device, *threads = sys.argv[1:]
     if threads:
         torch.set_num_threads(int(threads[0]))
     torch.manual_seed(0)
-    maker, shape = NETWORKS[network]
-    model = maker()
+
+    def autocast():
+        return torch.autocast(device, dtype=TYPES[precision], enabled=precision != "fp32")
+
+    wrap = {"eager": lambda module: module, "compile": torch.compile, "graphs": lambda module: torch.compile(module, mode="reduce-overhead")}[mode]
+    if network == "dcgan":
+        from dcgan import make_step
+        assert precision != "fp16", "dcgan has no gradient scaler here"
+        return serve(make_step(int(batch), device, autocast, wrap), device)
+    if network in VISION:
+        import torchvision
+        side, share, more = VISION[network]
+        model = getattr(torchvision.models, network)(weights=None, **more)
+        shape = (3, side, side)
+    else:
+        (maker, shape), share = NETWORKS[network], 0
+        model = maker()
     if model_path != "-":
         missing, unexpected = model.load_state_dict(parameters(model_path), strict=False)
         assert not unexpected and all(name.endswith("num_batches_tracked") for name in missing), (missing, unexpected)
@@ -149,24 +178,20 @@ def main():
         model, x = model.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
     scaler = torch.amp.GradScaler(device, enabled=precision == "fp16")
-    run = {"eager": lambda: model, "compile": lambda: torch.compile(model),
-           "graphs": lambda: torch.compile(model, mode="reduce-overhead")}[mode]()
+    run = wrap(model)
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(device, dtype=TYPES[precision], enabled=precision != "fp32"):
-            loss = F.cross_entropy(run(x), label)
+        with autocast():
+            scores = run(x)
+            first, *others = (scores,) if isinstance(scores, torch.Tensor) else scores
+            loss = F.cross_entropy(first, label) + share * sum(F.cross_entropy(each, label) for each in others)
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
         return loss
 
-    for _ in range(3):
-        loss = step().item()
-    print(json.dumps({"torch": torch.__version__, "loss": loss}), flush=True)
-    measure = on_clock if device == "cpu" else on_events
-    for line in sys.stdin:
-        print(json.dumps(measure(step, int(line))), flush=True)
+    serve(step, device)
 
 
 if __name__ == "__main__":

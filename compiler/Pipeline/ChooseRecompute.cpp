@@ -52,21 +52,29 @@ FailureOr<RecomputeChoice> mpc::chooseRecompute(ModuleOp module, StringRef targe
   if (failed(chosen))
     return failure();
   if (!fits(*chosen)) {
-    // The peak falls with each segment that is computed again, so a bisection finds the fewest that fit.
-    int64_t low = 0, high = chosen->what->segments;
-    FailureOr<Tried> most = attempt(high);
-    if (failed(most))
-      return failure();
-    if (!fits(*most)) {
+    // The peak usually falls with each segment that is computed again, so a bisection finds the fewest that fit. Where
+    // all of them are too many, for their copies are alive together, some may still fit.
+    const int64_t most = chosen->what->segments;
+    int64_t least = std::min(without->peakBytes, chosen->peakBytes), low = 0, high = 0;
+    for (int64_t count : {most, most / 2, most / 4, 3 * most / 4}) {
+      FailureOr<Tried> tried = count > 0 ? attempt(count) : chosen;
+      if (failed(tried))
+        return failure();
+      least = std::min(least, tried->peakBytes);
+      if (fits(*tried)) {
+        chosen = tried;
+        high = count;
+        break;
+      }
+    }
+    if (!fits(*chosen)) {
       auto mebibytes = [](int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20); };
-      int64_t least = std::min({without->peakBytes, chosen->peakBytes, most->peakBytes});
       return emitErrorWithHint(module.getLoc(),
-                               "a step needs at least " + mebibytes(least) + " MiB on " + target +
-                                   ", even where all that can be is computed again, and --recompute allows " +
+                               "the plan for " + target + " needs at least " + mebibytes(least) +
+                                   " MiB, even where all that can be is computed again, and --recompute allows " +
                                    mebibytes(options.bytes) + " MiB",
                                "take a smaller --batch, or --recompute=" + mebibytes(least));
     }
-    chosen = most;
     while (high - low > 1) {
       int64_t middle = (low + high) / 2;
       FailureOr<Tried> tried = attempt(middle);

@@ -108,7 +108,7 @@ struct TargetSummary {
   int64_t kernels = 0;  ///< the number of distinct kernels
   /// What is computed again to save memory.
   struct Recompute {
-    std::optional<train::Recomputed> what; ///< nullopt: nothing, for the plan fits, or would not shrink
+    std::optional<train::Recomputed> what; ///< nullopt: nothing. The plan fits a size, or would not shrink
     int64_t peakBytesWithout = 0;
     double movedBytes = 1; ///< of the launches of steps, as a multiple of those without
   };

@@ -20,17 +20,19 @@ using namespace mpc::memory;
 /// Tensors of at most so many bytes are saved: statistics, scalars, small vectors.
 static constexpr int64_t kFewBytes = 4096;
 
-static double flopsOf(Operation *op) {
+double memory::flopsOf(Operation *op) {
   auto contraction = dyn_cast<ContractionOpInterface>(op);
   return contraction ? MatrixProduct::flopsOf(contraction.getProduct().digits) : 0;
 }
 
 ForwardPass::ForwardPass(train::StepOp step) {
   Block &block = step.getBody().front();
-  loss = block.getTerminator()->getOperand(0).getDefiningOp();
+  if (block.getTerminator()->getNumOperands() > 0)
+    loss = block.getTerminator()->getOperand(0).getDefiningOp();
+  if (!loss)
+    return;
   llvm::SetVector<Operation *> found;
-  if (loss)
-    found.insert(loss);
+  found.insert(loss);
   for (size_t i = 0; i < found.size(); ++i)
     for (Value v : found[i]->getOperands())
       if (Operation *producer = v.getDefiningOp())
@@ -62,30 +64,20 @@ bool ForwardPass::isAlwaysThere(Value storage) const {
   return !op || isPermanent(storage) || isOfKind(op, LoopKind::Generator) || bytesOf(storage.getType()) <= kFewBytes;
 }
 
-double ForwardPass::flops() const {
-  double sum = 0;
-  for (Operation *op : forward)
-    sum += flopsOf(op);
-  return sum;
-}
-
-void ForwardPass::forEachCrossing(unsigned place, llvm::function_ref<void(Value)> fn) const {
-  for (unsigned i = 0; i < place; ++i)
-    for (Value v : forward[i]->getResults())
-      if (auto last = lastReads.find(v);
-          last != lastReads.end() && last->second >= place && !isAlwaysThere(v) && storageOf(v) == v)
-        fn(v);
+void ForwardPass::forEachValue(llvm::function_ref<void(Value, unsigned, unsigned)> fn) const {
+  for (auto [i, op] : llvm::enumerate(forward))
+    for (Value v : op->getResults())
+      if (auto last = lastReads.find(v); last != lastReads.end() && !isAlwaysThere(v) && storageOf(v) == v)
+        fn(v, i, last->second);
 }
 
 SmallVector<int64_t> ForwardPass::crossingBytes() const {
   // Each value adds its bytes at the place behind it and takes them away behind its last reader.
   SmallVector<int64_t> bytes(forward.size() + 1, 0);
-  for (auto [i, op] : llvm::enumerate(forward))
-    for (Value v : op->getResults())
-      if (auto last = lastReads.find(v); last != lastReads.end() && !isAlwaysThere(v) && storageOf(v) == v) {
-        bytes[i + 1] += bytesOf(v.getType());
-        bytes[last->second + 1] -= bytesOf(v.getType());
-      }
+  forEachValue([&](Value v, unsigned place, unsigned last) {
+    bytes[place + 1] += bytesOf(v.getType());
+    bytes[last + 1] -= bytesOf(v.getType());
+  });
   for (size_t i = 1; i < bytes.size(); ++i)
     bytes[i] += bytes[i - 1];
   return bytes;
@@ -165,8 +157,11 @@ static int64_t priceOf(Value v) {
 
 llvm::DenseSet<Value> ForwardPass::valuesToSave(ArrayRef<Segment> segments) const {
   llvm::DenseSet<Value> entering;
-  for (const Segment &segment : segments)
-    forEachCrossing(segment.begin, [&](Value v) { entering.insert(v); });
+  forEachValue([&](Value v, unsigned place, unsigned last) {
+    const Segment *next = llvm::upper_bound(segments, place, [](unsigned p, const Segment &s) { return p < s.begin; });
+    if (next != segments.end() && next->begin <= last)
+      entering.insert(v);
+  });
   // The edge between a value's two nodes costs its bytes. What cannot be computed again is connected with the source,
   // the rest with what it is computed from; needed values are connected with the sink.
   CutGraph graph;

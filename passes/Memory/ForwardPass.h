@@ -9,6 +9,9 @@
 
 namespace mpc::memory {
 
+/// Returns the operations of a product or convolution, two for each multiply-add; 0 for other ops.
+double flopsOf(mlir::Operation *op);
+
 /// The forward pass of a step: the ops that its loss depends on. Values stand for their memory (graph::storageOf).
 ///
 /// What ops behind the loss read of it is needed: it has to be saved, or computed again from what is saved. Arguments,
@@ -32,7 +35,6 @@ public:
   bool isLater(mlir::Operation *op) const;
   bool isAlwaysThere(mlir::Value storage) const;
   bool isNeeded(mlir::Value storage) const { return needed.contains(storage); }
-  double flops() const;
 
   /// Divides the forward pass at products such that, were each segment computed again from what enters it, the bytes of
   /// all that enters segments and of the largest segment would be few together.
@@ -44,8 +46,10 @@ public:
   llvm::DenseSet<mlir::Value> valuesToSave(llvm::ArrayRef<Segment> segments) const;
 
 private:
-  /// The values that are computed before a place of `forward` and read by forward ops from it on.
-  void forEachCrossing(unsigned place, llvm::function_ref<void(mlir::Value)> fn) const;
+  /// Calls `fn` for each value that is computed by an op and read by a later one of the forward pass, with the place of
+  /// the op and of its last reader.
+  void forEachValue(llvm::function_ref<void(mlir::Value, unsigned place, unsigned lastReader)> fn) const;
+  /// Returns for each place the bytes that are computed before it and read from it on.
   llvm::SmallVector<int64_t> crossingBytes() const;
 
   mlir::Operation *loss = nullptr;

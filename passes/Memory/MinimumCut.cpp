@@ -1,8 +1,8 @@
 //===- MinimumCut.cpp - the cheapest cut between two nodes of a graph -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The maximum flow is found by shortest augmenting paths (Edmonds and Karp, 1972). Each of them saturates a value that
-// has to be saved, so there are about as many paths as saved values.
+// The maximum flow is found by shortest augmenting paths (Edmonds and Karp, 1972). Each of them usually
+// saturates a value that has to be saved, so there are about as many paths as saved values.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Memory/MinimumCut.h"

@@ -5,6 +5,7 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
+#include <vector>
 
 namespace mpc::memory {
 

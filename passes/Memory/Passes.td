@@ -8,7 +8,7 @@ def RecomputePass : Pass<"mpc-recompute", "::mlir::ModuleOp"> {
   let summary = "Computes values of the forward pass again for the backward pass, instead of saving them";
   let description = [{
     The backward pass of a step reads values of its forward pass. This pass saves the fewest bytes from which all of them can be computed by cheap ops: elementwise arithmetic, movements,
-    windows. The ops between are copied to the first reader behind the loss. The copies read what is saved through barriers, which keep them apart from the ops of the forward pass.
+    windows. The ops between are copied to the first reader behind the loss. The copies read what is saved through barriers, which keep them apart from the ops of the forward pass: launches do not become one across a barrier, and they stay in the order of the ops.
 
     ```mlir
     %y = graph.relu %x ...
@@ -23,13 +23,13 @@ def RecomputePass : Pass<"mpc-recompute", "::mlir::ModuleOp"> {
     %again = graph.relu %saved ...
     %dw = graph.conv_weight_grad %dz, %again ...
     ```
-    The forward pass is divided into segments, and no copy reaches beyond the values that enter its segment. In `products` segments, those that save the most bytes for an operation, products
+    The forward pass is divided into segments, and no copy reaches beyond the values that enter its segment; these are saved if they are needed. In `products` segments, those that save the most bytes for an operation, products
     and random numbers are computed again too, so that only what enters such a segment is saved (gradient checkpointing). Sums and scans are never computed again.
 
     The copies compute the same numbers: the same ops, on the same operands. (Gradients may differ in the last bit where the reader of a copy becomes part of another launch, which sums in another order.) The pass runs between mpc-decompose and mpc-form-dispatches, because ops in their primitive form can be copied in part: of a norm the
     arithmetic, but not the statistics. It notes what it did as `train.recomputed` on the module.
   }];
-  let options = [Option<"products", "products", "int64_t", "0", "In how many segments products are computed again">];
+  let options = [Option<"products", "products", "int64_t", "0", "In how many segments of each step products are computed again">];
   let dependentDialects = ["::mpc::graph::GraphDialect"];
   let statistics = [Statistic<"numOps", "repeated", "Ops computed again">];
 }

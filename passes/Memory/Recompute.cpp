@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
-#include "dialects/Interfaces/Contraction.h"
 #include "dialects/Train/IR/Recomputed.h"
 #include "passes/Memory/ForwardPass.h"
 #include "passes/Memory/Passes.h"
@@ -98,7 +97,7 @@ Value Repeater::again(Value v, Operation *reader) {
 /// that read the same tensor or what another launch writes would become one, and compute the copy early.
 Value Repeater::fresh(Value v, Operation *reader) {
   Operation *op = v.getDefiningOp();
-  if (op && isOfKind(op, LoopKind::Generator))
+  if (op && isOfKind(op, LoopKind::Generator) && !isPermanent(v))
     return v;
   if (isPermanent(storageOf(v)) && shapeOf(v) != shapeOf(reader->getResult(0)))
     return v;
@@ -120,8 +119,7 @@ void Repeater::run() {
     for (auto [old, result] : llvm::zip_equal(op->getResults(), copy->getResults()))
       copies.map(old, result);
     ++numOps;
-    if (auto contraction = dyn_cast<ContractionOpInterface>(op))
-      flops += MatrixProduct::flopsOf(contraction.getProduct().digits);
+    flops += flopsOf(op);
   }
   for (Operation *op : forward.ops()) {
     if (op->getNumResults() == 0 || !repeated.contains(storageOf(op->getResult(0)).getDefiningOp()))
@@ -143,14 +141,20 @@ struct Recompute : memory::impl::RecomputePassBase<Recompute> {
       return signalPassFailure();
     train::Recomputed report;
     for (auto step : getOperation().getOps<train::StepOp>()) {
+      double flops = 0;
+      step.walk([&](ContractionOpInterface contraction) { flops += flopsOf(contraction); });
       ForwardPass forward(step);
       SmallVector<ForwardPass::Segment> segments = forward.segments();
-      chooseProducts(segments, report);
+      train::Recomputed own = chooseProducts(segments);
       llvm::DenseSet<Value> saved = forward.valuesToSave(segments);
       Repeater repeater(step, forward, saved);
       repeater.run();
       numOps += repeater.numOps;
-      report.flops += forward.flops();
+      if (step.getTrace())
+        continue;
+      report.segments += own.segments;
+      report.repeated += own.repeated;
+      report.flops += flops;
       report.flopsAgain += repeater.flops;
     }
     train::setRecomputed(getOperation(), report);
@@ -158,7 +162,7 @@ struct Recompute : memory::impl::RecomputePassBase<Recompute> {
 
   /// Chooses the segments that save the most bytes for an operation. The last one is none of them: its copies would
   /// be made at once, while nothing has been freed.
-  void chooseProducts(MutableArrayRef<ForwardPass::Segment> segments, train::Recomputed &report) {
+  train::Recomputed chooseProducts(MutableArrayRef<ForwardPass::Segment> segments) {
     SmallVector<ForwardPass::Segment *> order;
     for (ForwardPass::Segment &segment : segments.drop_back(segments.empty() ? 0 : 1))
       if (segment.bytes > 0 && segment.flops > 0)
@@ -166,10 +170,10 @@ struct Recompute : memory::impl::RecomputePassBase<Recompute> {
     llvm::stable_sort(order, [](const ForwardPass::Segment *a, const ForwardPass::Segment *b) {
       return double(a->bytes) * b->flops > double(b->bytes) * a->flops;
     });
-    for (ForwardPass::Segment *segment : ArrayRef(order).take_front(size_t(std::min<int64_t>(products, order.size()))))
+    train::Recomputed report{int64_t(order.size()), std::min<int64_t>(products, order.size())};
+    for (ForwardPass::Segment *segment : ArrayRef(order).take_front(size_t(report.repeated)))
       segment->repeatsProducts = true;
-    report.segments = std::max<int64_t>(report.segments, order.size());
-    report.repeated = std::min<int64_t>(products, report.segments);
+    return report;
   }
 };
 } // namespace

@@ -58,6 +58,15 @@ int64_t EntryPlanner::savedBytes() {
   reach(storageOf(terminator->getOperand(0)));
   for (size_t i = 0; i < forward.size(); ++i)
     llvm::for_each(sourcesOf(cast<OpResult>(forward[i])), reach);
+  // What such a launch computes beside, from the forward pass alone, belongs to it: the gradient of the scores beside
+  // the loss.
+  auto isForward = [&](Value storage) {
+    return !isa_and_nonnull<kernel::DispatchOp, ScanOp>(storage.getDefiningOp()) || forward.contains(storage);
+  };
+  for (size_t i = 0, e = forward.size(); i < e; ++i)
+    for (OpResult result : forward[i].getDefiningOp()->getResults())
+      if (!forward.contains(result) && llvm::all_of(sourcesOf(result), isForward))
+        forward.insert(result);
   llvm::SmallDenseSet<unsigned> saved;
   for (Operation &op : block) {
     if (!isa<kernel::DispatchOp, ScanOp>(op))

@@ -116,7 +116,7 @@ BenchResult bench(Session &session, const BenchOptions &options) {
     const std::vector<double> &times = session.profile(*entry);
     for (size_t i = 0; i < times.size(); ++i) {
       const Launch &launch = entry->launches[i];
-      result.launches.push_back({entry->name, launch.name, launch.loc, launch.kind, bool(launch.library),
+      result.launches.push_back({entry->name, launch.name, launch.loc, launch.kind, session.implementation(*entry, i),
                                  times[i] / double(steps), launch.readBytes + launch.writtenBytes, launch.flops});
     }
   }
@@ -160,7 +160,7 @@ static std::string profileTable(const std::vector<LaunchTime> &launches) {
                   100 * launch.seconds / total, 100 * seen / total,
                   gigaPerSecond(double(launch.bytes), launch.seconds).c_str(),
                   gigaPerSecond(launch.flops, launch.seconds).c_str(), launch.kind.c_str());
-    text += line + launch.name + (launch.library ? " (library)" : "") + "  " + launch.loc + "\n";
+    text += line + launch.name + (launch.library.empty() ? "" : " (" + launch.library + ")") + "  " + launch.loc + "\n";
   }
   std::vector<std::pair<std::string, Sum>> slowest(kinds.begin(), kinds.end());
   std::stable_sort(slowest.begin(), slowest.end(),
@@ -195,7 +195,8 @@ std::string describeBench(const Session &session, const BenchResult &result, int
                 {"name", launch.name},
                 {"loc", launch.loc},
                 {"kind", launch.kind},
-                {"library", launch.library},
+                {"library", !launch.library.empty()},
+                {"implementation", launch.library},
                 {"bytes", launch.bytes},
                 {"flops", launch.flops},
                 {"ms", launch.seconds * 1e3}});

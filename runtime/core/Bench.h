@@ -16,11 +16,11 @@ struct BenchOptions {
 
 struct LaunchTime {
   std::string entry, name, loc;
-  std::string kind; // "conv", "pointwise", ...; empty if the plan does not say
-  bool library = false;
-  double seconds = 0; // mean per step
-  int64_t bytes = 0;  // that it reads and writes; 0 if the plan does not say
-  double flops = 0;   // of a product
+  std::string kind;    // "conv", "pointwise", ...; empty if the plan does not say
+  std::string library; // what executes a library's call, such as "oneDNN jit:avx2"; empty for a kernel
+  double seconds = 0;  // mean per step
+  int64_t bytes = 0;   // that it reads and writes; 0 if the plan does not say
+  double flops = 0;    // of a product
 };
 
 struct BenchResult {

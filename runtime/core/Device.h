@@ -74,6 +74,9 @@ public:
   /// Does the same launch by launch; each launch is done before the observer is called for it.
   virtual void runObserved(const Entry &entry, LaunchObserver &observer) = 0;
 
+  /// Returns what executes a launch of an entry, if it is a library's call: "oneDNN jit:avx2"; otherwise "".
+  virtual std::string implementation(const Entry &, size_t) const { return ""; }
+
   /// Returns how many iterations may be started before the report of the first is looked at: 1 if `run` returns only
   /// when all work is done.
   virtual size_t iterationsAhead() const { return 1; }

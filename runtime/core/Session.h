@@ -56,6 +56,8 @@ public:
   /// Returns the seconds of each launch of the entry, in order, since startProfile(true); empty when it
   /// has not run since.
   const std::vector<double> &profile(const Entry &entry) const;
+  /// Returns what executes a launch, as of Device.
+  std::string implementation(const Entry &entry, size_t launch) const { return device_->implementation(entry, launch); }
   /// Copies an output of the entry that ran last. Throws Error for an unknown name.
   Tensor output(const Entry &entry, std::string_view name) const;
   Tensor read(const Port &port) const;

@@ -114,6 +114,14 @@ void HostDevice::runObserved(const Entry &entry, LaunchObserver &observer) {
   }
 }
 
+std::string HostDevice::implementation(const Entry &entry, size_t launch) const {
+  auto launches = prepared_.find(&entry);
+  if (launches == prepared_.end() || !launches->second[launch].library.primitive)
+    return "";
+  const LibraryProvider::Primitive &library = launches->second[launch].library;
+  return library.library->implementation(library.primitive);
+}
+
 void HostDevice::execute(const Prepared &launch) {
   if (launch.kernel)
     threads_.parallelFor(launch.kernel, launch.buffers.data(), launch.grid, launch.grain);

@@ -20,6 +20,7 @@ public:
   void prepare() override;
   void run(const Entry &entry, std::vector<double> *seconds) override;
   void runObserved(const Entry &entry, LaunchObserver &observer) override;
+  std::string implementation(const Entry &entry, size_t launch) const override;
 
 private:
   struct Prepared {

@@ -63,13 +63,17 @@ int64_t extent(const int64_t *extents, int spatial) {
   return product;
 }
 
+/// Returns whether the activations may be reordered at all: an addend lies in the result's buffer, to which the
+/// primitive adds, so the result cannot be a temporary in another layout.
+bool allowsBlocked(const mpc_library_desc &d) { return !d.has_addend; }
+
 /// Returns whether the activations, too, are reordered into the blocked layout that oneDNN prefers. On narrow maps
 /// with many channels its channels-last kernels reach half of the blocked ones' speed (512 channels on 4x4,
 /// bf16: 266 against 637 GFLOP/s on one core), and there the activations are small compared with the weights.
 bool prefersBlocked(const mpc_library_desc &d) {
   const int64_t x = d.N * d.C * extent(d.in, d.spatial), y = d.N * d.O * extent(d.out, d.spatial);
   const int64_t w = d.O * (d.C / d.groups) * extent(d.kernel, d.spatial);
-  return d.groups == 1 && !d.has_addend && x + y <= w;
+  return d.groups == 1 && allowsBlocked(d) && x + y <= w;
 }
 
 /// Above this many bytes of the f32 gradient, a weight gradient in 16 bits is split.
@@ -77,7 +81,7 @@ constexpr int64_t largestGradCopy = 3 << 20;
 
 class Convolution final : public Program {
 public:
-  Convolution(const mpc_library_desc &d, int threads) : Program(threads) {
+  Convolution(const mpc_library_desc &d, bool blocked, int threads) : Program(threads) {
     const memory::data_type type = typeOf(d.type_a), typeOut = typeOf(d.type_out);
     const bool forward = d.op == MPC_CONV_FORWARD, inputGrad = d.op == MPC_CONV_INPUT_GRAD;
     ConvDescs descs;
@@ -94,7 +98,7 @@ public:
     }
     plainX = descs.x;
     plainY = descs.y;
-    if (prefersBlocked(d)) {
+    if (blocked) {
       descs.x = anyFormat(plainX);
       descs.y = anyFormat(plainY);
     }
@@ -120,7 +124,7 @@ private:
     if (d.activation == MPC_ACT_RELU)
       appendRelu(ops);
     attributes.set_post_ops(ops);
-    const auto pd = convForward(engine(), descs, attributes);
+    const auto pd = chosen(convForward(engine(), descs, attributes));
     if (d.has_addend)
       copyFirst(addend, next, plainY.get_size());
     const memory w = reordered(buffer(plainWeights(d, typeOf(d.type_b)), 1), pd.weights_desc());
@@ -134,7 +138,7 @@ private:
   }
 
   void planInputGrad(const mpc_library_desc &d, const ConvDescs &descs, const Attributes &attributes) {
-    const auto pd = convInputGrad(engine(), descs, attributes);
+    const auto pd = chosen(convInputGrad(engine(), descs, attributes));
     const memory w = reordered(buffer(plainWeights(d, typeOf(d.type_b)), 1), pd.weights_desc());
     const memory dy = reordered(buffer(plainY, 0), pd.diff_dst_desc()), plain = buffer(plainX, 2);
     const memory dx = likeOrTemporary(plain, pd.diff_src_desc());
@@ -166,7 +170,7 @@ private:
         partDescs.w = memory::desc(partW, memory::data_type::f32, memory::format_tag::any);
         partDescs.y = memory::desc(dimsOf(part(plainY, 1)), typeOf(d.type_a), memory::format_tag::any);
       }
-      const auto pd = convWeightGrad(engine(), partDescs, attributes);
+      const auto pd = chosen(convWeightGrad(engine(), partDescs, attributes));
       if (!x)
         x = reordered(plainInput, pd.src_desc());
       const size_t mark = scratch.mark();
@@ -197,11 +201,15 @@ private:
 std::unique_ptr<generic::Primitive> makeConvolution(const mpc_library_desc &desc, int threads) {
   if (desc.op == MPC_CONV_INPUT_GRAD && (desc.has_bias || desc.has_addend || desc.activation))
     return nullptr;
-  try {
-    return std::make_unique<Convolution>(desc, threads);
-  } catch (const dnnl::error &) {
-    return nullptr; // oneDNN has no implementation for this shape
-  }
+  // Where oneDNN has no good implementation for the one layout of the activations, it may have one for the other.
+  const bool preferred = prefersBlocked(desc);
+  for (bool blocked : {preferred, !preferred})
+    if (!blocked || allowsBlocked(desc))
+      try {
+        return std::make_unique<Convolution>(desc, blocked, threads);
+      } catch (const dnnl::error &) {
+      }
+  return nullptr;
 }
 
 } // namespace mpc::onednn

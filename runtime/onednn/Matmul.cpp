@@ -45,7 +45,7 @@ public:
     if (d.activation == MPC_ACT_RELU)
       appendRelu(ops);
     attributes.set_post_ops(ops);
-    const auto pd = matmulDesc(engine(), a, b, bias, out, attributes);
+    const auto pd = chosen(matmulDesc(engine(), a, b, bias, out, attributes));
     if (d.has_addend)
       copyFirst(addend, next, out.get_size());
     std::vector<std::pair<int, memory>> args{

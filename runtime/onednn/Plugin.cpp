@@ -98,6 +98,7 @@ generic::Primitive *unwrap(const mpc_library_primitive *p) {
 size_t scratchBytes(const mpc_library_primitive *p) { return unwrap(p)->scratchBytes(); }
 void execute(mpc_library_primitive *p, void *const *buffers, void *scratch) { unwrap(p)->execute(buffers, scratch); }
 void destroy(mpc_library_primitive *p) { delete unwrap(p); }
+const char *implementation(const mpc_library_primitive *p) { return unwrap(p)->implementation(); }
 
 } // namespace
 } // namespace mpc::onednn
@@ -108,7 +109,8 @@ extern "C" [[gnu::visibility("default")]] const mpc_library *mpc_library_entry(i
     const dnnl_version_t *v = dnnl_version();
     return "oneDNN " + std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
   }();
-  static const mpc_library library = {MPC_LIBRARY_ABI, name.c_str(), create, scratchBytes, execute, destroy};
+  static const mpc_library library = {MPC_LIBRARY_ABI, name.c_str(), create,        scratchBytes,
+                                      execute,         destroy,      implementation};
   threadCount = threads > 0 ? threads : 1;
   mpc_generic_set_parallel_for(parallelFor, nullptr);
   return &library;

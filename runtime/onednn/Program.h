@@ -12,6 +12,7 @@
 #include "Primitive.h"
 
 #include <deque>
+#include <string>
 #include <vector>
 
 namespace mpc::onednn {
@@ -23,8 +24,20 @@ class Program : public generic::Primitive {
 public:
   explicit Program(int threads) : threads(threads), stream(engine()) {}
   void execute(void *const *buffers, void *scratch) override;
+  /// Returns for example "oneDNN jit:avx2".
+  const char *implementation() const override { return name.c_str(); }
 
 protected:
+  /// Takes the implementation that oneDNN chose for the product or convolution. Throws dnnl::error where it is a
+  /// reference implementation: plain loops for checking others, up to a hundred times as slow.
+  template <class PrimitiveDesc>
+  PrimitiveDesc chosen(PrimitiveDesc pd) {
+    const std::string implementation = pd.impl_info_str();
+    if (implementation.starts_with("ref"))
+      throw dnnl::error(dnnl_unimplemented, "only a reference implementation");
+    name = "oneDNN " + implementation;
+    return pd;
+  }
   /// Makes a tensor that lies in buffers[index].
   dnnl::memory buffer(const dnnl::memory::desc &, int index);
   /// Makes a tensor in the scratch memory.
@@ -60,6 +73,7 @@ private:
     int from = -1, to = -1;
     size_t bytes = 0;
   };
+  std::string name;
   int threads;
   dnnl::stream stream;
   std::vector<Step> steps;

@@ -67,7 +67,7 @@ def expect_near(name, a, b):
 def least(folder, *options):
     """Returns the least MiB that --recompute can reach, as the error says it."""
     status, _, err = harness.run([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "none", LOSS, "--recompute=1KiB", *options], cwd=folder)
-    found = re.search(r"error: model\.onnx: a step needs at least (\d+) MiB on \w+, even where all .* allows 1 MiB\nhint: .*--recompute=(\d+)\n", err)
+    found = re.search(r"error: model\.onnx: the plan for \w+ needs at least (\d+) MiB, even where all .* allows 1 MiB\nhint: .*--recompute=(\d+)\n", err)
     if status != 1 or not found or found[1] != found[2] or os.path.exists(f"{folder}/none"):
         raise harness.Failure(f"status {status}: {err[-500:]}")
     return int(found[1])

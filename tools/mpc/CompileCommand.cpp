@@ -56,8 +56,8 @@ std::string printBytes(int64_t bytes) {
 }
 
 /// Says which options would need less memory than these.
-std::string smallerHint(const TrainingOptions &options) {
-  std::string hint = "take a smaller --batch, or --recompute=auto";
+std::string smallerHint(const TrainingOptions &options, bool recomputes) {
+  std::string hint = recomputes ? "take a smaller --batch" : "take a smaller --batch, or --recompute=auto";
   if (options.precision == "fp32")
     return hint + ", or --precision=fp16 --opt-level=O2";
   return options.optLevel == "O0" || options.optLevel == "O1" ? hint + ", or --opt-level=O2" : hint;
@@ -172,19 +172,20 @@ bool fits(const CompileFlags &flags, const CompiledProgram &program, int64_t mem
       fail(flags.model,
            "needs " + printBytes(plan.peakBytes) + " on " + plan.target + ", more than the limit of " +
                printBytes(memoryLimit),
-           smallerHint(flags.training.options));
+           smallerHint(flags.training.options, flags.recompute != "none"));
       return false;
     }
   return true;
 }
 
 /// Says what a plan with recomputation needs and costs, beside the one without.
-std::string describeRecompute(const TargetSummary::Recompute &recompute, int64_t peakBytes) {
+std::string describeRecompute(RecomputeOptions::Mode mode, const TargetSummary::Recompute &recompute,
+                              int64_t peakBytes) {
   if (!recompute.what)
-    return "recompute: nothing, because the plan fits or the peak would be no smaller";
+    return mode == RecomputeOptions::Mode::Auto ? "recompute: nothing, because the peak would be no smaller"
+                                                : "recompute: nothing, because the plan fits";
   const train::Recomputed &what = *recompute.what;
-  // A backward pass has two products for each one of the forward pass.
-  double share = what.flops > 0 ? 100 * what.flopsAgain / (3 * what.flops) : 0;
+  double share = what.flops > 0 ? 100 * what.flopsAgain / what.flops : 0;
   return llvm::formatv("recompute: peak {0} instead of {1}; {2:f1} % more operations of products (in {3} of {4} "
                        "segments), {5:f1} % more bytes read and written",
                        printBytes(peakBytes), printBytes(recompute.peakBytesWithout), share, what.repeated,
@@ -192,7 +193,8 @@ std::string describeRecompute(const TargetSummary::Recompute &recompute, int64_t
       .str();
 }
 
-void printSummary(const CompiledProgram &program, ArrayRef<std::string> written, double seconds, bool limited) {
+void printSummary(const CompiledProgram &program, RecomputeOptions::Mode recompute, ArrayRef<std::string> written,
+                  double seconds, bool limited) {
   for (const std::string &path : written) {
     uint64_t fileBytes = 0;
     if (!llvm::sys::fs::file_size(path, fileBytes))
@@ -211,7 +213,7 @@ void printSummary(const CompiledProgram &program, ArrayRef<std::string> written,
                                   printBytes(plan.stateBytes), printBytes(plan.temporaryBytes),
                                   printBytes(plan.savedBytes), printBytes(plan.peakBytes), limited ? " (fits)" : "");
     if (plan.recompute)
-      llvm::outs() << prefix << describeRecompute(*plan.recompute, plan.peakBytes) << '\n';
+      llvm::outs() << prefix << describeRecompute(recompute, *plan.recompute, plan.peakBytes) << '\n';
   }
   if (several)
     llvm::outs() << llvm::formatv("{0:f2} s\n", seconds);
@@ -267,8 +269,8 @@ int compile(CompileFlags &flags) {
     return 1;
 
   if (!flags.quiet)
-    printSummary(*program, written, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-                 memoryLimit > 0);
+    printSummary(*program, targets.recompute.mode, written,
+                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), memoryLimit > 0);
   if (flags.kernelReport == "kernels")
     printKernelReport(*program);
   else if (!flags.kernelReport.empty())

@@ -1,7 +1,7 @@
 //===- Recomputed.h - what a plan computes again to save memory -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pass mpc-recompute notes on the module of a target what it did:
+// The pass mpc-recompute notes on the module of a target what it did in the steps, those that only trace apart:
 //   module attributes {train.recomputed = {flops = 2.0e9, flops_again = 4.0e8, repeated = 3, segments = 15}}
 //
 //===----------------------------------------------------------------------===//
@@ -12,9 +12,9 @@
 namespace mpc::train {
 
 struct Recomputed {
-  int64_t segments = 0;             ///< of the forward pass whose products could be computed again
+  int64_t segments = 0;             ///< of the forward passes whose products could be computed again
   int64_t repeated = 0;             ///< of these, the ones whose products are
-  double flops = 0, flopsAgain = 0; ///< of the products of forward passes, and of those that are computed again
+  double flops = 0, flopsAgain = 0; ///< of the products of steps, and of those among them that are computed again
 };
 
 inline constexpr llvm::StringLiteral kRecomputedAttr = "train.recomputed";

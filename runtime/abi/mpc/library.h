@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-#define MPC_LIBRARY_ABI 1
+#define MPC_LIBRARY_ABI 2
 #define MPC_MAX_SPATIAL 3
 
 typedef enum mpc_library_op {
@@ -79,6 +79,8 @@ typedef struct mpc_library {
   /* Runs on the calling process's OpenMP (or pool) threads; returns when the result is complete. */
   void (*execute)(mpc_library_primitive *, void *const *buffers, void *scratch);
   void (*destroy)(mpc_library_primitive *);
+  /* Returns what executes it, for tables of times: "generic", "oneDNN jit:avx2". It is valid until destroy. */
+  const char *(*implementation)(const mpc_library_primitive *);
 } mpc_library;
 
 /* The function that a plugin exports. `threads`: how many threads execute may use. */

@@ -64,8 +64,9 @@ Primitive *unwrap(const mpc_library_primitive *p) {
 size_t scratchBytes(const mpc_library_primitive *p) { return unwrap(p)->scratchBytes(); }
 void execute(mpc_library_primitive *p, void *const *buffers, void *scratch) { unwrap(p)->execute(buffers, scratch); }
 void destroy(mpc_library_primitive *p) { delete unwrap(p); }
+const char *implementation(const mpc_library_primitive *p) { return unwrap(p)->implementation(); }
 
-const mpc_library library = {MPC_LIBRARY_ABI, "generic", create, scratchBytes, execute, destroy};
+const mpc_library library = {MPC_LIBRARY_ABI, "generic", create, scratchBytes, execute, destroy, implementation};
 
 } // namespace
 

@@ -46,6 +46,8 @@ public:
   size_t scratchBytes() const { return scratch.bytes(); }
   /// buffers: in the order that mpc_library_op lists. scratch: scratchBytes() bytes, 64-byte aligned.
   virtual void execute(void *const *buffers, void *scratch) = 0;
+  /// Returns the name of what executes it.
+  virtual const char *implementation() const { return "generic"; }
 
 protected:
   ScratchLayout scratch;

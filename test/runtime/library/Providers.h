@@ -41,6 +41,7 @@ public:
   std::string check() const;
   /// Returns an empty string when the guards around the scratch and the result, and all inputs, are untouched.
   std::string integrity() const { return damage; }
+  std::string implementation() const { return library->implementation(primitive); }
 
 private:
   Desc desc;
