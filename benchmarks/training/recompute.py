@@ -31,7 +31,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for choice in choices:
             command = [os.path.join(options.build, "bin/mpc"), "compile", options.model, "-o", os.path.join(folder, choice), f"--recompute={choice}", *rest]
-            out = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+            done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            if done.returncode:
+                sys.exit(done.stderr)
+            out = done.stdout
             peak = re.search(r"peak ([\d.]+ .iB)", out)[1]
             more = re.search(r"; ([\d.]+ %) more operations.*, ([-\d.]+ %) more bytes", out)
             said[choice] = (peak, *(more.groups() if more else ("–", "–")))
