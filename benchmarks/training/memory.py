@@ -31,7 +31,7 @@ def main():
         subprocess.run([sys.executable, os.path.join(ROOT, "tools/models/make_model.py"), options.network, model], check=True)
         for precision, level in (("fp32", "O0"), ("fp16", "O2"), ("bf16", "O2")):
             program = os.path.join(folder, f"{precision}-{level}")
-            subprocess.run([os.path.join(options.build, "bin/mpc"), "compile", model, "-o", program, "--bundle", "--quiet", "--batch", str(options.batch),
+            subprocess.run([os.path.join(options.build, "bin/mpc"), "compile", model, "-o", program, "--bundle", "--quiet", "--cpu=native", "--batch", str(options.batch),
                             "--precision", precision, "--opt-level", level, "--loss", "softmax_cross_entropy:logits:label", "--optimizer", "sgd",
                             "--momentum", "0.9"], check=True)
             plan = json.loads(subprocess.run([program, "info", "--json"], check=True, text=True, stdout=subprocess.PIPE).stdout)["plans"][0]

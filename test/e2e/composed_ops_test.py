@@ -315,7 +315,7 @@ def same(make, precision, target, **options):
             results = []
             for name, composed in (("composed", True), ("plain", False)):
                 make(composed, **options).save(f"{folder}/{name}.onnx")
-                harness.must([OPTIONS.bin + "/mpc", "compile", f"{name}.onnx", "-q", "--loss=softmax_cross_entropy:logits:label", "--trainable=weight|fc|cell", "--optimizer=sgd", "--lr=0.1", "-o", name,
+                harness.must([OPTIONS.bin + "/mpc", "compile", f"{name}.onnx", "-q", "--cpu=x86-64-v3", "--loss=softmax_cross_entropy:logits:label", "--trainable=weight|fc|cell", "--optimizer=sgd", "--lr=0.1", "-o", name,
                               "--precision=" + precision, *(["--loss-scale=256"] if precision == "fp16" else []), "--target=" + (target if target == "host" else target + ",emulator")], cwd=folder)
                 harness.must([f"./{name}", "trace", "--data", "data.npz", "--steps", str(STEPS), "--out", f"{name}.npz", "--seed", "1", "--device", "host" if target == "host" else "emulator"],
                              cwd=folder, seconds=300)

@@ -46,7 +46,7 @@ class Reference:
 
     def compile(self, precision, level, optimizer, *options):
         scale = [] if precision == "fp32" else ["--loss-scale=1024"]
-        subprocess.run(["mpc", "compile", self.model, "-o", self.program, "-q", f"--precision={precision}", f"--opt-level={level}"]
+        subprocess.run(["mpc", "compile", self.model, "-o", self.program, "-q", "--cpu=native", f"--precision={precision}", f"--opt-level={level}"]
                        + optimizer_options(optimizer, self.info) + scale + list(options), check=True)
 
     def trace(self, steps, *options):

@@ -157,7 +157,7 @@ def check_outputs(network, folder):
 
 
 def check_gradients(network, folder, precision, device, *options):
-    harness.must([OPTIONS.bin + "/mpc", "compile", "m.onnx", "-q", "--loss=output:loss", "--trainable=^p", "--precision=" + precision, "-o", "m", *options], cwd=folder, seconds=300)
+    harness.must([OPTIONS.bin + "/mpc", "compile", "m.onnx", "-q", "--cpu=x86-64-v3", "--loss=output:loss", "--trainable=^p", "--precision=" + precision, "-o", "m", *options], cwd=folder, seconds=300)
     harness.must(["./m", "trace", "--data", "data.npz", "--steps", "1", "--out", "t.npz", "--device", device], cwd=folder, seconds=300)
     traced = np.load(f"{folder}/t.npz")
     terms = [network.losses(i, {})[0][0] for i in range(len(network.forms))]
@@ -186,7 +186,7 @@ def lengths_beyond():
     network = Network([LENGTH_FORMS[2]])
     with harness.folder() as folder:
         saved(network, folder)
-        harness.must([OPTIONS.bin + "/mpc", "compile", "m.onnx", "-q", "--loss=output:loss", "--trainable=^p", "-o", "m"], cwd=folder)
+        harness.must([OPTIONS.bin + "/mpc", "compile", "m.onnx", "-q", "--cpu=x86-64-v3", "--loss=output:loss", "--trainable=^p", "-o", "m"], cwd=folder)
         for wrong in (TIME + 2, -1):
             x = np.concatenate([network.data["x"]] * 2)
             np.savez(f"{folder}/data.npz", x=x, lengths=np.array([1, 2, 3, 4, wrong, 5], np.int32))

@@ -79,7 +79,7 @@ def network(written_out, trips=6, hidden=5, reverse=False, time_axis=0):
 
 def compile_network(folder, name, graph, *options):
     graph.save(f"{folder}/{name}.onnx")
-    harness.must([OPTIONS.bin + "/mpc", "compile", f"{name}.onnx", "-q", "--loss=softmax_cross_entropy:logits:label", "--trainable=cell|fc", "--optimizer=sgd", "--lr=0.5",
+    harness.must([OPTIONS.bin + "/mpc", "compile", f"{name}.onnx", "-q", "--cpu=x86-64-v3", "--loss=softmax_cross_entropy:logits:label", "--trainable=cell|fc", "--optimizer=sgd", "--lr=0.5",
                   "-o", name, *options], cwd=folder)
 
 
@@ -127,7 +127,7 @@ def does_not_grow():
         sizes = []
         for trips in (20, 200):
             compile_network(folder, f"scan{trips}", network(False, trips=trips), "--emit=mlir", "--precision=fp32")
-            compile_network(folder, f"program{trips}", network(False, trips=trips), "--precision=fp32", "--cpu=x86-64-v3")
+            compile_network(folder, f"program{trips}", network(False, trips=trips), "--precision=fp32")
             sizes.append(os.path.getsize(f"{folder}/program{trips}"))
         if abs(sizes[1] - sizes[0]) > 4096:
             raise harness.Failure(f"the program has {sizes[0]} bytes for 20 iterations and {sizes[1]} for 200")
@@ -210,7 +210,7 @@ def tokens():
     g.output("logits", [BATCH, CLASSES])
     with harness.folder() as folder:
         g.save(f"{folder}/m.onnx")
-        harness.must([OPTIONS.bin + "/mpc", "compile", "m.onnx", "-q", "--loss=softmax_cross_entropy:logits:label", "-o", "m"], cwd=folder)
+        harness.must([OPTIONS.bin + "/mpc", "compile", "m.onnx", "-q", "--cpu=x86-64-v3", "--loss=softmax_cross_entropy:logits:label", "-o", "m"], cwd=folder)
         rng = np.random.default_rng(3)
         data = {"x": rng.integers(0, words, (8, trips)), "label": rng.integers(0, CLASSES, 8)}
         np.savez(f"{folder}/data.npz", **data)
