@@ -63,10 +63,12 @@ int64_t EntryPlanner::savedBytes() {
   auto isForward = [&](Value storage) {
     return !isa_and_nonnull<kernel::DispatchOp, ScanOp>(storage.getDefiningOp()) || forward.contains(storage);
   };
-  for (size_t i = 0, e = forward.size(); i < e; ++i)
-    for (OpResult result : forward[i].getDefiningOp()->getResults())
-      if (!forward.contains(result) && llvm::all_of(sourcesOf(result), isForward))
-        forward.insert(result);
+  SmallVector<Value> beside;
+  for (Value storage : forward)
+    for (OpResult result : storage.getDefiningOp()->getResults())
+      if (llvm::all_of(sourcesOf(result), isForward))
+        beside.push_back(result);
+  forward.insert_range(beside);
   llvm::SmallDenseSet<unsigned> saved;
   for (Operation &op : block) {
     if (!isa<kernel::DispatchOp, ScanOp>(op))

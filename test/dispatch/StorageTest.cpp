@@ -13,6 +13,7 @@
 #include "dialects/Train/IR/Train.h"
 #include "passes/Memory/Passes.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <gtest/gtest.h>
@@ -57,26 +58,23 @@ public:
   SmallVector<std::pair<Value, Buffer>> saved() {
     SmallVector<std::pair<Value, Buffer>> result;
     for (auto &[v, buffer] : buffers)
-      if ((isa<BlockArgument>(v) || isForward(v.getDefiningOp())) && hasBackwardUser(v))
+      if ((isa<BlockArgument>(v) || isForward(v)) && anyReader(v, [&](OpResult reader) { return !isForward(reader); }))
         result.push_back({v, buffer});
     return result;
   }
 
-  /// Returns whether the loss needs what a launch computes.
-  bool isForward(Operation *op) {
-    if (auto it = forward.find(op); it != forward.end())
-      return it->second;
-    bool needed = false;
-    for (Operation *user : op->getUsers())
-      needed |= user->hasTrait<OpTrait::IsTerminator>() ? storageOf(user->getOperand(0)).getDefiningOp() == op
-                                                        : isForward(user);
-    return forward[op] = needed;
-  }
-  bool hasBackwardUser(Value v) {
-    return llvm::any_of(v.getUsers(), [&](Operation *user) {
-      return isa<kernel::DispatchOp>(user) ? !isForward(user)
-                                           : isa<ReshapeOp>(user) && hasBackwardUser(user->getResult(0));
-    });
+  /// Returns whether the loss needs a value, or its launch has a result that the loss needs, and the value is computed
+  /// from such values alone.
+  bool isForward(Value v) {
+    if (isNeeded(v))
+      return true;
+    auto dispatch = v.getDefiningOp<kernel::DispatchOp>();
+    return llvm::any_of(dispatch.getResults(), [&](Value other) { return isNeeded(other); }) &&
+           llvm::all_of(dispatch.getInputs(), [&](Value input) {
+             Value storage = storageOf(input);
+             return !reads(cast<OpResult>(v), input) || !storage.getDefiningOp<kernel::DispatchOp>() ||
+                    isNeeded(storage);
+           });
   }
 
   train::StepOp step;
@@ -85,7 +83,37 @@ public:
 
 private:
   void add(Value v, int64_t offset, int64_t position) { buffers[v] = {offset, position, position, v.getType()}; }
-  llvm::DenseMap<Operation *, bool> forward;
+  /// Returns whether the loss is computed from a value.
+  bool isNeeded(Value v) {
+    if (auto it = needed.find(v); it != needed.end())
+      return it->second;
+    Value loss = storageOf(step.getBody().front().getTerminator()->getOperand(0));
+    bool result = v == loss || anyReader(v, [&](OpResult reader) { return isNeeded(reader); });
+    return needed[v] = result;
+  }
+  /// Returns whether the body of a launch reads an input for a result.
+  static bool reads(OpResult result, Value input) {
+    auto dispatch = cast<kernel::DispatchOp>(result.getOwner());
+    llvm::SetVector<Value> values;
+    values.insert(dispatch.getBody().front().getTerminator()->getOperand(result.getResultNumber()));
+    for (size_t i = 0; i < values.size(); ++i)
+      if (Operation *op = values[i].getDefiningOp())
+        values.insert_range(op->getOperands());
+    return llvm::any_of(dispatch.getBody().getArguments(), [&](BlockArgument argument) {
+      return dispatch.getInputs()[argument.getArgNumber()] == input && values.contains(argument);
+    });
+  }
+  /// Returns whether `fn` holds for a result of a launch that is computed from a value, or from a view of it.
+  static bool anyReader(Value v, llvm::function_ref<bool(OpResult)> fn) {
+    return llvm::any_of(v.getUsers(), [&](Operation *user) {
+      if (isa<ReshapeOp>(user))
+        return anyReader(user->getResult(0), fn);
+      return isa<kernel::DispatchOp>(user) &&
+             llvm::any_of(user->getOpResults(), [&](OpResult result) { return reads(result, v) && fn(result); });
+    });
+  }
+
+  llvm::DenseMap<Value, bool> needed;
   void use(Value v, int64_t position) {
     if (auto it = buffers.find(storageOf(v)); it != buffers.end())
       it->second.last = position;
