@@ -135,7 +135,7 @@ ROWS = [
     Row("memory-limit-0", C + "--memory-limit 0", ["--memory-limit", "'0'", "without the option"]),
     Row("memory-limit-beyond-64-bits", C + "--memory-limit 99999999999999GiB", ["--memory-limit", "is not a valid size"]),
     Row("memory-limit-too-small", C + "--memory-limit 1KiB --precision fp32", ["more than the limit", "--precision=fp16 --opt-level=O2"]),
-    Row("memory-limit-of-O1", C + "--memory-limit 1KiB --precision bf16", ["more than the limit", "--batch, or --opt-level=O2"]),
+    Row("memory-limit-of-O1", C + "--memory-limit 1KiB --precision bf16", ["more than the limit", "--recompute=auto, or --opt-level=O2"]),
     Row("memory-limit-of-O2", C + "--memory-limit 1KiB --precision fp16 --opt-level O2", ["more than the limit", "hint: take a smaller --batch, or --recompute=auto\n"]),
     # Names and patterns
     Row("loss-form", "mpc compile mlp.onnx --batch 8 -o out --loss hinge:logits:label", ["'hinge'"]),
