@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace mpc;
 
 namespace {
-/// The numbers of a plan with some choice.
+/// Holds the numbers of a plan that was tried with some choice.
 struct Tried {
   std::optional<int64_t> products;
   int64_t peakBytes = 0, movedBytes = 0;
@@ -18,7 +18,7 @@ struct Tried {
 };
 } // namespace
 
-/// The bytes that the launches of steps read and write, if each reads its inputs and writes its results once.
+/// Returns the bytes that the launches of steps read and write, if each reads its inputs and writes its results once.
 static int64_t bytesMoved(ModuleOp planned) {
   int64_t bytes = 0;
   for (auto step : planned.getOps<train::StepOp>())

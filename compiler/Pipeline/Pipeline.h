@@ -67,8 +67,8 @@ enum class KernelForm { Shared, Relocatable, LlvmIR };
 struct RecomputeOptions {
   enum class Mode { None, Auto, Within };
   Mode mode = Mode::None;
-  int64_t bytes =
-      0; ///< Within: what a plan may need at its peak; products are computed again only as far as it must be
+  /// With Within, a plan may need so much at its peak; products are computed again only as far as that takes.
+  int64_t bytes = 0;
 };
 
 struct HostOptions {
@@ -106,9 +106,9 @@ struct TargetSummary {
   int64_t peakBytes = 0, stateBytes = 0, savedBytes = 0, temporaryBytes = 0, constantBytes = 0;
   int64_t launches = 0; ///< in all entries
   int64_t kernels = 0;  ///< the number of distinct kernels
-  /// What is computed again to save memory.
+  /// This tells what is computed again to save memory.
   struct Recompute {
-    std::optional<train::Recomputed> what; ///< nullopt: nothing. The plan fits a size, or would not shrink
+    std::optional<train::Recomputed> what; ///< nullopt: nothing is, for the plan fits or would not shrink
     int64_t peakBytesWithout = 0;
     double movedBytes = 1; ///< of the launches of steps, as a multiple of those without
   };

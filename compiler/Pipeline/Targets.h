@@ -19,9 +19,9 @@ lowerClone(mlir::ModuleOp module, llvm::StringRef target, bool first, const Watc
 /// The numbers of a planned module. Fails with a located error where it is not planned (mpc-plan-arena).
 mlir::FailureOr<TargetSummary> summarize(mlir::ModuleOp module, llvm::StringRef target);
 
-/// Runs the passes of a plan over a clone of the module. Returns the clone; failure after an error.
+/// Runs the passes of a plan over a clone of the module. It returns the clone, or failure after an error.
 using PlanFn = llvm::function_ref<mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>(std::optional<int64_t> recompute)>;
-/// What a target's plan computes again.
+/// This says what a target's plan computes again.
 struct RecomputeChoice {
   std::optional<int64_t> products; ///< as of HostOptions::recompute
   std::optional<TargetSummary::Recompute> summary = {};

@@ -141,7 +141,8 @@ SmallVector<ForwardPass::Segment> ForwardPass::segments() const {
   return best;
 }
 
-/// Whether the results of an op may be computed again; `products`: even where that takes a product.
+/// Returns whether the results of an op may be computed again. With `products` they may be even where that takes a
+/// product.
 static bool isRepeatable(Operation *op, bool products) {
   std::optional<LoopKind> kind = loopKindOf(op);
   if (!kind || *kind == LoopKind::Reduction || *kind == LoopKind::Scatter || *kind == LoopKind::Repeat ||
@@ -150,7 +151,8 @@ static bool isRepeatable(Operation *op, bool products) {
   return products || (*kind != LoopKind::Contraction && !drawsNumbers(op));
 }
 
-/// What saving a value costs: its bytes, and a little more where it would not be in memory if it were not saved.
+/// Returns what it costs to save a value: its bytes, and a little more where it would not be in memory if it were not
+/// saved.
 static int64_t priceOf(Value v) {
   return bytesOf(v.getType()) * (isOfKind(v.getDefiningOp(), LoopKind::Elementwise) ? 65 : 64);
 }

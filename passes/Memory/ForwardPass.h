@@ -14,8 +14,8 @@ double flopsOf(mlir::Operation *op);
 
 /// The forward pass of a step: the ops that its loss depends on. Values stand for their memory (graph::storageOf).
 ///
-/// What ops behind the loss read of it is needed: it has to be saved, or computed again from what is saved. Arguments,
-/// variables, constants and tensors of few bytes are always there.
+/// A value is needed where an op behind the loss reads it: it has to be saved, or computed again from saved values.
+/// Arguments, variables, constants and tensors of few bytes are always there.
 class ForwardPass {
 public:
   explicit ForwardPass(train::StepOp step);

@@ -10,7 +10,7 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::memory;
 
-/// The inputs that the body of a dispatch, which is no batch, reads for one of its results.
+/// Returns the inputs that the body of a dispatch, which is no batch, reads for one of its results.
 static llvm::SmallSetVector<unsigned, 8> inputsRead(kernel::DispatchOp dispatch, unsigned result) {
   llvm::SmallSetVector<unsigned, 8> inputs;
   llvm::SmallSetVector<Value, 16> work;
@@ -23,8 +23,8 @@ static llvm::SmallSetVector<unsigned, 8> inputsRead(kernel::DispatchOp dispatch,
   return inputs;
 }
 
-/// The storages from which a result of a launch or scan is computed. The results of one launch may belong to different
-/// passes: the loss may be computed in one with the search for overflow in the gradients.
+/// Returns the storages from which a result of a launch or scan is computed. The results of one launch may belong to
+/// different passes: the loss may be computed in one with the search for overflow in the gradients.
 static SmallVector<Value> sourcesOf(OpResult result) {
   SmallVector<Value> sources;
   auto dispatch = dyn_cast<kernel::DispatchOp>(result.getOwner());
@@ -58,8 +58,8 @@ int64_t EntryPlanner::savedBytes() {
   reach(storageOf(terminator->getOperand(0)));
   for (size_t i = 0; i < forward.size(); ++i)
     llvm::for_each(sourcesOf(cast<OpResult>(forward[i])), reach);
-  // What such a launch computes beside, from the forward pass alone, belongs to it: the gradient of the scores beside
-  // the loss.
+  // A launch of the forward pass may compute another result beside, from values of the forward pass alone. That result
+  // belongs to the forward pass, too: an example is the gradient of the scores beside the loss.
   auto isForward = [&](Value storage) {
     return !isa_and_nonnull<kernel::DispatchOp, ScanOp>(storage.getDefiningOp()) || forward.contains(storage);
   };

@@ -73,7 +73,7 @@ private:
 
   Block &block;
   Places places;
-  /// What writes the new value of a variable where the assignment is in place: the launch that computes it.
+  /// Maps a variable to the launch that computes its new value, which writes it where the assignment is in place.
   DenseMap<Attribute, Operation *> assigned;
   DenseMap<Value, Operation *> lastReaders;
 };
