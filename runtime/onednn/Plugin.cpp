@@ -15,6 +15,7 @@
 #include <exception>
 #include <omp.h>
 #include <string>
+#include <string_view>
 
 namespace mpc::onednn {
 namespace {
@@ -37,13 +38,54 @@ bool has(dnnl::cpu_isa isa) {
 /// Without the processor's bf16 instructions oneDNN emulates them, and widening to f32 is faster.
 bool hasBf16() { return has(dnnl::cpu_isa::avx512_core_bf16); }
 
-/// oneDNN 2.6.3's AMX kernel of dilated weight gradients reads uninitialised scratch when the channels of
-/// the input do not fill its blocks, and the result depends on it.
+/// oneDNN 2.6.3's bf16 kernels of weight gradients (AVX-512 and AMX) read uninitialised scratch, and the result depends
+/// on it, where the channels of the input do not fill blocks and the kernel is dilated or has three dimensions.
 bool readsStaleScratch(const mpc_library_desc &d) {
-  if (d.op != MPC_CONV_WEIGHT_GRAD || d.type_a != MPC_BF16 || !has(dnnl::cpu_isa::avx512_core_amx))
+  if (d.op != MPC_CONV_WEIGHT_GRAD || d.type_a != MPC_BF16)
     return false;
   const bool dilated = std::any_of(d.dilation, d.dilation + d.spatial, [](int64_t n) { return n > 1; });
-  return dilated && d.C / d.groups % 32 != 0;
+  return (dilated || d.spatial == 3) && d.C / d.groups % 32 != 0;
+}
+
+/// oneDNN 2.6.3's gradients of strided 1x1 convolutions write beyond their scratch where the channels of the input do
+/// not fill a block: f32 and bf16, for AVX-512. (Such a layer of RegNet has 104 channels.)
+bool overrunsScratch(const mpc_library_desc &d) {
+  auto isOne = [](int64_t n) { return n == 1; };
+  return (d.op == MPC_CONV_INPUT_GRAD || d.op == MPC_CONV_WEIGHT_GRAD) && d.C / d.groups % 16 != 0 &&
+         std::all_of(d.kernel, d.kernel + d.spatial, isOne) && !std::all_of(d.stride, d.stride + d.spatial, isOne);
+}
+
+/// Returns whether, along one dimension, a window lies in the padding as a whole, or a tap does at every position. Two
+/// kernels of oneDNN 2.6.3 for AVX-512 are wrong there: the forward pass does not add the addend of such a position
+/// (brgconv), and the gradient of such a tap in bf16 is uninitialised memory.
+bool hasEmptyWindow(const mpc_library_desc &d) {
+  for (int i = 0; i < d.spatial; ++i) {
+    auto inside = [&](int64_t position, int64_t tap) {
+      const int64_t at = position * d.stride[i] - d.pad_low[i] + tap * d.dilation[i];
+      return at >= 0 && at < d.in[i];
+    };
+    auto none = [](int64_t count, auto holds) {
+      for (int64_t k = 0; k < count; ++k)
+        if (holds(k))
+          return false;
+      return true;
+    };
+    for (int64_t o = 0; o < d.out[i]; ++o)
+      if (none(d.kernel[i], [&](int64_t t) { return inside(o, t); }))
+        return true;
+    for (int64_t t = 0; t < d.kernel[i]; ++t)
+      if (none(d.out[i], [&](int64_t o) { return inside(o, t); }))
+        return true;
+  }
+  return false;
+}
+
+/// Returns whether oneDNN's result would be wrong.
+bool isWrong(const mpc_library_desc &d) {
+  if (d.op == MPC_MATMUL)
+    return false;
+  const bool dependsOnWindows = d.has_addend || d.op == MPC_CONV_WEIGHT_GRAD;
+  return readsStaleScratch(d) || overrunsScratch(d) || (dependsOnWindows && hasEmptyWindow(d));
 }
 
 /// Returns true for shapes where the generic kernels measured faster, on one core with AVX-512 and bf16 instructions.
@@ -68,13 +110,20 @@ bool prefersGeneric(const mpc_library_desc &d) {
   return d.C >= 16 && d.O >= 16 && (d.op == MPC_CONV_WEIGHT_GRAD || d.in[d.spatial - 1] > 4);
 }
 
+/// Returns whether oneDNN computes a depthwise convolution as a grouped one, as it does the weight gradients of kernels
+/// beyond 3x3: bf16 5x5 with 1152 channels on 7x7 took 12 ms, and the generic kernels 0.6 (batch 8, two cores).
+bool ignoresDepth(const mpc_library_desc &d, const generic::Primitive &primitive) {
+  return generic::isDepthwise(d) && std::string_view(primitive.implementation()).find("dw") == std::string_view::npos;
+}
+
 std::unique_ptr<generic::Primitive> make(const mpc_library_desc &desc, int threads) {
   std::unique_ptr<generic::Primitive> primitive;
-  if (!prefersGeneric(desc) && !readsStaleScratch(desc) &&
-      (desc.type_a == MPC_F32 || (desc.type_a == MPC_BF16 && hasBf16()))) {
+  if (!prefersGeneric(desc) && !isWrong(desc) && (desc.type_a == MPC_F32 || (desc.type_a == MPC_BF16 && hasBf16()))) {
     ThreadScope scope(threads);
     primitive = desc.op == MPC_MATMUL ? makeMatmul(desc, threads) : makeConvolution(desc, threads);
     keepCodeInSmallPages();
+    if (primitive && ignoresDepth(desc, *primitive))
+      primitive = nullptr;
   }
   return primitive ? std::move(primitive) : generic::makePrimitive(desc, threads);
 }

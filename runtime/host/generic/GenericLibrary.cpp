@@ -21,6 +21,8 @@ void *parallelForContext = nullptr;
 
 template <class T>
 std::unique_ptr<Primitive> make(const mpc_library_desc &desc, int threads) {
+  if (isDepthwise(desc))
+    return makeDepthwise<T>(desc, threads);
   switch (desc.op) {
   case MPC_MATMUL:
     return makeMatmul<T>(desc, threads);

@@ -40,6 +40,34 @@ struct Product {
   bool accumulate;
 };
 
+/// Computes acc[p * ld + c] = sum over taps t of source[taps[t].a + p * step + c] * weights[taps[t].b + c] for
+/// p < positions and c < channels, a multiple of the vector length.
+template <class T>
+struct DepthwiseRow {
+  int64_t positions, channels;
+  const T *source;
+  int64_t step;
+  const T *weights;
+  const Run *taps;
+  int64_t count; // of taps
+  T *acc;
+  int64_t ld;
+};
+
+/// Computes sums[taps[t].b + c] += sum over p < positions of source[taps[t].a + p * step + c] * dy[p * ld + c] for each
+/// tap t and c < channels, a multiple of the vector length.
+template <class T>
+struct DepthwiseSums {
+  int64_t positions, channels;
+  const T *source;
+  int64_t step;
+  const T *dy;
+  int64_t ld;
+  const Run *taps;
+  int64_t count; // of taps
+  T *sums;
+};
+
 /// A run of `length` consecutive elements to widen, or of zeros if `source` is null.
 struct Segment {
   const void *source;
@@ -99,6 +127,8 @@ struct Kernels {
   int tileRows;     // number of rows of a full register tile
 
   void (*multiply)(const Product<T> &);
+  void (*depthwise)(const DepthwiseRow<T> &);
+  void (*depthwiseSums)(const DepthwiseSums<T> &);
   /// Writes the segments one after the other to dst.
   void (*gather)(T *dst, int32_t type, const Segment *segments, int64_t count);
   void (*packTransposed)(const Transposition<T> &);

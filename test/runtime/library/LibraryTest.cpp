@@ -39,16 +39,16 @@ class ConvolutionTest : public LibraryTest {};
 class GenericTest : public LibraryTest {};
 
 TEST_P(LibraryTest, MatchesReferenceOnRandomShapes) {
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
     const Desc desc = randomDesc(op, type, seed);
     SCOPED_TRACE(describe(desc) + " seed " + std::to_string(seed));
     Problem problem(library, desc, seed);
     problem.run();
-    ASSERT_EQ(problem.check(), "");
-    ASSERT_EQ(problem.integrity(), "");
+    EXPECT_EQ(problem.check(), "") << problem.implementation();
+    EXPECT_EQ(problem.integrity(), "") << problem.implementation();
     // oneDNN's reference loops are never executed: the generic kernels are faster.
     const std::string implementation = problem.implementation();
-    EXPECT_TRUE(implementation == "generic" || implementation.starts_with("oneDNN ")) << implementation;
+    EXPECT_TRUE(implementation.starts_with("generic") || implementation.starts_with("oneDNN ")) << implementation;
     EXPECT_FALSE(implementation.starts_with("oneDNN ref")) << implementation;
   }
 }
@@ -67,7 +67,12 @@ TEST_P(ConvolutionTest, MatchesReferenceOnLayersOfNetworks) {
                           {"downsampling 1x1", 2, 48, 8, 64, 1, 2, 0, 1},
                           {"depthwise", 2, 24, 9, 24, 3, 1, 1, 24},
                           {"several steps of positions in a piece", 5, 16, 32, 16, 3, 1, 1, 1},
-                          {"dilated, channels that fill no block", 2, 57, 14, 5, 4, 1, 0, 1, 3}};
+                          {"dilated, channels that fill no block", 2, 57, 14, 5, 4, 1, 0, 1, 3},
+                          {"strided 1x1, channels that fill no block", 3, 9, 27, 1, 1, 3, 0, 1},
+                          {"strided 1x1 of one channel", 3, 1, 16, 8, 1, 2, 0, 1},
+                          {"depthwise 5x5 with a stride", 2, 40, 14, 40, 5, 2, 2, 40},
+                          {"depthwise in blocks of columns", 1, 4, 260, 4, 3, 1, 1, 4},
+                          {"positions in the padding alone", 2, 50, 15, 17, 1, 3, 1, 1}};
   for (const Layer &l : layers) {
     Desc desc = {};
     desc.op = op;
