@@ -75,7 +75,7 @@ double StepReport::flops() const {
 
 LogicalResult EntryReport::add(kernel::DispatchOp dispatch, int64_t times) {
   addVariables(dispatch);
-  double productSeconds = 0;
+  std::vector<double> productSeconds;
   if (dispatch.isContraction()) {
     kernel::LaunchCost product = kernel::costOfProduct(dispatch.getContraction());
     int64_t stored = 0; // what follows the product in its launch may make less of it
@@ -86,7 +86,12 @@ LogicalResult EntryReport::add(kernel::DispatchOp dispatch, int64_t times) {
       FailureOr<hero::Problem> problem = hero::describeHero(dispatch);
       if (failed(problem))
         return failure();
-      productSeconds = hero::rooflineOf(*problem, *report.arch).mathSeconds;
+      FailureOr<hero::Schedule> schedule = hero::scheduleOf(*problem, *report.arch);
+      if (failed(schedule))
+        return failure();
+      for (const GpuPart &part : partsOf(*report.arch))
+        productSeconds.push_back(hero::estimate(*problem, *schedule, part.of(*report.arch)).productClocks() /
+                                 (part.clockMHz * 1e6));
     }
   }
   SmallVector<kernel::LaunchCost> costs = kernel::launchCostsOf(dispatch);
@@ -97,7 +102,8 @@ LogicalResult EntryReport::add(kernel::DispatchOp dispatch, int64_t times) {
                       .node = locationName(dispatch.getLoc()),
                       .kernel = {},
                       .cost = std::move(cost),
-                      .times = times};
+                      .times = times,
+                      .productSeconds = {}};
     if (i >= calls) {
       auto attribute = cast<kernel::LaunchAttr>((*dispatch.getLaunches())[i - calls]);
       launch.kernel = attribute.getKernel().getLeafReference().str();
@@ -165,11 +171,11 @@ FailureOr<StepReport> mpc::reportStep(ModuleOp module) {
   return report;
 }
 
-double mpc::expectedSeconds(const StepLaunch &launch, const GpuArch &arch, const GpuPart &part) {
+double mpc::expectedSeconds(const StepLaunch &launch, const GpuArch &arch, size_t part) {
   AchievedShares shares;
-  double moving =
-      double(launch.cost.readBytes + launch.cost.writtenBytes) / (shares.memory * double(part.globalGBs) * 1e9);
-  return shares.launchSeconds + std::max(moving, launch.productSeconds / (part.speedup(arch) * shares.math));
+  double moving = double(launch.cost.readBytes + launch.cost.writtenBytes) /
+                  (shares.memory * double(partsOf(arch)[part].globalGBs) * 1e9);
+  return shares.launchSeconds + std::max(moving, launch.productSeconds.empty() ? 0 : launch.productSeconds[part]);
 }
 
 std::optional<double> mpc::wavesOf(const StepLaunch &launch, const NvptxKernel &kernel, const GpuArch &arch) {

@@ -16,9 +16,11 @@ struct StepLaunch {
   std::string node;     ///< the first ONNX node
   std::string kernel;   ///< its symbol; empty for a library's call
   kernel::LaunchCost cost;
-  int64_t blocks = 0;        ///< of the grid
-  int64_t times = 1;         ///< a launch in a loop runs so many times
-  double productSeconds = 0; ///< what the product would take at the peak of GpuArch's part
+  int64_t blocks = 0; ///< of the grid
+  int64_t times = 1;  ///< a launch in a loop runs so many times
+  /// For each of partsOf(arch), what the product's kernel takes by the estimate of its schedule (Schedule/Model.h), in
+  /// seconds; empty for loops, for kernels that add up partial sums, and on the host.
+  std::vector<double> productSeconds;
 };
 
 /// The launches of one run of each step of a program, or of each other entry where it trains nothing.
@@ -43,9 +45,9 @@ struct StepReport {
 /// schedules know.
 mlir::FailureOr<StepReport> reportStep(mlir::ModuleOp module);
 
-/// Returns what one run of a launch takes on a part, in seconds: starting it, and then the longer one of moving its
-/// bytes and of computing its product, each at the share of the peak that AchievedShares says.
-double expectedSeconds(const StepLaunch &launch, const GpuArch &arch, const GpuPart &part);
+/// Returns what one run of a launch takes on the `part`-th of partsOf(arch), in seconds: starting it, and then the
+/// longer one of moving its bytes (at the share of the bandwidth that AchievedShares says) and of its product.
+double expectedSeconds(const StepLaunch &launch, const GpuArch &arch, size_t part);
 
 /// Returns how many times all multiprocessors are full of a kernel's blocks while one launch runs; nullopt where ptxas
 /// has not told its registers.

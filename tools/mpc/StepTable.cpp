@@ -34,7 +34,7 @@ public:
       sum.readBytes += launch.times * launch.cost.readBytes;
       sum.writtenBytes += launch.times * launch.cost.writtenBytes;
       sum.flops += double(launch.times) * launch.cost.flops;
-      for (auto [seconds, part] : llvm::zip_equal(sum.seconds, parts))
+      for (auto [part, seconds] : llvm::enumerate(sum.seconds))
         seconds += double(launch.times) * expectedSeconds(launch, *step.arch, part);
     }
   }
@@ -92,7 +92,7 @@ void StepTable::printLaunches() const {
         kernel && kernel->report ? std::to_string(kernel->report->registers) : "-", full ? fixed(*full, 2) : "-",
         fixed(double(launch.cost.readBytes) * 1e-6, 3), fixed(double(launch.cost.writtenBytes) * 1e-6, 3),
         fixed(launch.cost.flops * 1e-9, 3));
-    for (const GpuPart &part : parts)
+    for (size_t part = 0; part < parts.size(); ++part)
       llvm::outs() << llvm::formatv(" {0,13}", fixed(expectedSeconds(launch, *step.arch, part) * 1e6, 2));
     llvm::outs() << "  " << launch.dispatch << '\n';
   }
@@ -153,8 +153,8 @@ llvm::json::Value StepTable::json() const {
     }
     if (std::optional<double> full = waves(launch))
       row["waves"] = *full;
-    for (const GpuPart &part : parts)
-      row[(part.name + " us").str()] = expectedSeconds(launch, *step.arch, part) * 1e6;
+    for (auto [i, part] : llvm::enumerate(parts))
+      row[(part.name + " us").str()] = expectedSeconds(launch, *step.arch, i) * 1e6;
     launches.push_back(std::move(row));
   }
   llvm::json::Object expectedMs;

@@ -15,22 +15,25 @@ struct GpuPart {
   int clockMHz;  ///< boost
   int globalGBs; ///< bandwidth of memory, 10^9 bytes a second
 
-  /// Returns how many times faster this part computes than that of GpuArch's numbers.
-  double speedup(const GpuArch &of) const {
-    return double(multiprocessors) * clockMHz / (double(of.multiprocessors) * of.clockMHz);
+  /// Returns the architecture with this part's numbers.
+  GpuArch of(GpuArch arch) const {
+    arch.part = name;
+    arch.multiprocessors = multiprocessors;
+    arch.clockMHz = clockMHz;
+    arch.globalGBs = globalGBs;
+    return arch;
   }
 };
 
 /// Returns the parts of an architecture. The first is the one whose numbers GpuArch has.
 llvm::SmallVector<GpuPart> partsOf(const GpuArch &arch);
 
-/// The shares of a part's peaks that good kernels reach, and what starting one costs. Estimates of whole steps use
-/// them (compiler/Report); a schedule's own estimate is finer (passes/Lowering/Schedule/Model.h). These numbers are
-/// assumptions, from a reading of the kernels of networks for sm_90a, and not measurements: a GPU's own copies,
-/// products and empty launches are to replace them.
+/// The share of a part's bandwidth that good kernels reach, and what starting one costs. Estimates of whole steps use
+/// them (compiler/Report), beside each product's own estimate (passes/Lowering/Schedule/Model.h). These numbers are
+/// assumptions, from a reading of the kernels of networks for sm_90a, and not measurements: a GPU's own copies and
+/// empty launches are to replace them.
 struct AchievedShares {
   double memory = 0.9;         ///< copies at 4.3 of the 4.8 TB/s that an H200's data sheet says
-  double math = 0.78;          ///< dense products at 770 of the 989 TFLOP/s that an H100's data sheet says for bf16
   double launchSeconds = 3e-6; ///< from one launch to the next in a graph of launches
 };
 
