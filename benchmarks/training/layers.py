@@ -6,7 +6,7 @@ usage: layers.py [--build DIR] [--batches 1,8,32] [--precision fp32,bf16,fp16] [
 
 The files are training graphs with a free batch, as tools/torch/export.py and the dynamo exporter write them. Each is compiled for each batch and precision, and `bench --profile` times every launch.
 A launch's limit is the longer of its floating-point operations at the rate of a large product in the same precision, and of its bytes at the rate of a copy beyond the caches; both are
-measured first. (What lies in a cache can be faster than this limit.) The first table says for each program how much of its step is spent in launches below --share of their limit;
+measured first. (What lies in a cache can be faster than this limit.) The first table says for each program how much of its step is spent in launches that take more than 1 / --share times their limit;
 the second lists those that take at least 2 % of a step, the most costly first.
 """
 import argparse
@@ -32,9 +32,10 @@ LEVEL = {"fp32": "O0", "bf16": "O1", "fp16": "O2"}
 LISTED = 0.02  # the share of a step from which a launch is listed
 
 
-def copy_rate(threads, megabytes=256):
-    """Returns the bytes that `threads` copies read and write in a second together, in arrays beyond the caches; the best of five."""
-    arrays = [(np.ones(megabytes << 18, np.float32), np.zeros(megabytes << 18, np.float32)) for _ in range(threads)]
+def copy_rate(threads, megabytes=512):
+    """Returns the bytes that `threads` copies read and write in a second together, in arrays of so many megabytes beyond the caches; the best of five."""
+    elements = (megabytes << 18) // threads
+    arrays = [(np.ones(elements, np.float32), np.zeros(elements, np.float32)) for _ in range(threads)]
     best = 0
     for _ in range(5):
         workers = [threading.Thread(target=np.copyto, args=(target, source)) for source, target in arrays]
@@ -73,7 +74,7 @@ def main():
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--batches", default="1,8,32")
     parser.add_argument("--precision", default="fp32,bf16,fp16")
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--share", type=float, default=0.25)
     options = parser.parse_args()

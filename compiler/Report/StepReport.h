@@ -18,8 +18,9 @@ struct StepLaunch {
   kernel::LaunchCost cost;
   int64_t blocks = 0; ///< of the grid
   int64_t times = 1;  ///< a launch in a loop runs so many times
-  /// For each of partsOf(arch), what the product's kernel takes by the estimate of its schedule (Schedule/Model.h), in
-  /// seconds; empty for loops, for kernels that add up partial sums, and on the host.
+  /// For each of partsOf(arch), what the product takes by the estimate of its schedule, besides the bytes that it moves
+  /// (Schedule/Model.h, productClocks), in seconds; empty for loops, for kernels that add up partial sums, and on the
+  /// host.
   std::vector<double> productSeconds;
 };
 

@@ -55,37 +55,44 @@ bool overrunsScratch(const mpc_library_desc &d) {
          std::all_of(d.kernel, d.kernel + d.spatial, isOne) && !std::all_of(d.stride, d.stride + d.spatial, isOne);
 }
 
-/// Returns whether, along one dimension, a window lies in the padding as a whole, or a tap does at every position. Two
-/// kernels of oneDNN 2.6.3 for AVX-512 are wrong there: the forward pass does not add the addend of such a position
-/// (brgconv), and the gradient of such a tap in bf16 is uninitialised memory.
-bool hasEmptyWindow(const mpc_library_desc &d) {
-  for (int i = 0; i < d.spatial; ++i) {
-    auto inside = [&](int64_t position, int64_t tap) {
-      const int64_t at = position * d.stride[i] - d.pad_low[i] + tap * d.dilation[i];
-      return at >= 0 && at < d.in[i];
-    };
-    auto none = [](int64_t count, auto holds) {
-      for (int64_t k = 0; k < count; ++k)
-        if (holds(k))
-          return false;
-      return true;
-    };
-    for (int64_t o = 0; o < d.out[i]; ++o)
-      if (none(d.kernel[i], [&](int64_t t) { return inside(o, t); }))
+/// Returns whether, along dimension i, the tap of a window at a position lies inside the input.
+bool isInside(const mpc_library_desc &d, int i, int64_t position, int64_t tap) {
+  const int64_t at = position * d.stride[i] - d.pad_low[i] + tap * d.dilation[i];
+  return at >= 0 && at < d.in[i];
+}
+
+/// oneDNN 2.6.3's forward pass for AVX-512 (brgconv) does not add the addend of a position whose window lies in the
+/// padding as a whole.
+bool losesAddend(const mpc_library_desc &d) {
+  if (d.op != MPC_CONV_FORWARD || !d.has_addend)
+    return false;
+  for (int i = 0; i < d.spatial; ++i)
+    for (int64_t position = 0, tap; position < d.out[i]; ++position) {
+      for (tap = 0; tap < d.kernel[i] && !isInside(d, i, position, tap);)
+        ++tap;
+      if (tap == d.kernel[i])
         return true;
-    for (int64_t t = 0; t < d.kernel[i]; ++t)
-      if (none(d.out[i], [&](int64_t o) { return inside(o, t); }))
+    }
+  return false;
+}
+
+/// oneDNN 2.6.3's bf16 weight gradient is uninitialised memory at a tap that lies in the padding at every position.
+bool leavesTap(const mpc_library_desc &d) {
+  if (d.op != MPC_CONV_WEIGHT_GRAD || d.type_a != MPC_BF16)
+    return false;
+  for (int i = 0; i < d.spatial; ++i)
+    for (int64_t tap = 0, position; tap < d.kernel[i]; ++tap) {
+      for (position = 0; position < d.out[i] && !isInside(d, i, position, tap);)
+        ++position;
+      if (position == d.out[i])
         return true;
-  }
+    }
   return false;
 }
 
 /// Returns whether oneDNN's result would be wrong.
 bool isWrong(const mpc_library_desc &d) {
-  if (d.op == MPC_MATMUL)
-    return false;
-  const bool dependsOnWindows = d.has_addend || d.op == MPC_CONV_WEIGHT_GRAD;
-  return readsStaleScratch(d) || overrunsScratch(d) || (dependsOnWindows && hasEmptyWindow(d));
+  return readsStaleScratch(d) || overrunsScratch(d) || losesAddend(d) || leavesTap(d);
 }
 
 /// Returns true for shapes where the generic kernels measured faster, on one core with AVX-512 and bf16 instructions.
@@ -111,8 +118,9 @@ bool prefersGeneric(const mpc_library_desc &d) {
 }
 
 /// Returns whether oneDNN computes a depthwise convolution as a grouped one, as it does the weight gradients of kernels
-/// beyond 3x3: bf16 5x5 with 1152 channels on 7x7 took 12 ms, and the generic kernels 0.6 (batch 8, two cores).
-bool ignoresDepth(const mpc_library_desc &d, const generic::Primitive &primitive) {
+/// beyond 3x3. The names of its depthwise kernels contain "dw" (jit_dw, brdgmm_dw). bf16 5x5 with 1152 channels on 7x7
+/// took 12 ms, and the generic kernels 0.6 (batch 8, two cores).
+bool isComputedAsGrouped(const mpc_library_desc &d, const generic::Primitive &primitive) {
   return generic::isDepthwise(d) && std::string_view(primitive.implementation()).find("dw") == std::string_view::npos;
 }
 
@@ -122,7 +130,7 @@ std::unique_ptr<generic::Primitive> make(const mpc_library_desc &desc, int threa
     ThreadScope scope(threads);
     primitive = desc.op == MPC_MATMUL ? makeMatmul(desc, threads) : makeConvolution(desc, threads);
     keepCodeInSmallPages();
-    if (primitive && ignoresDepth(desc, *primitive))
+    if (primitive && isComputedAsGrouped(desc, *primitive))
       primitive = nullptr;
   }
   return primitive ? std::move(primitive) : generic::makePrimitive(desc, threads);

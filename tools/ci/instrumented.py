@@ -40,10 +40,8 @@ def missing(kind="asan"):
 def configure(kind, folder):
     source, sanitizers, _ = KINDS[kind]
     fuzzed = kind != "tsan"
-    # Clang takes a third less time at -O0 than at -O1, which more than makes up for slower tests; files with hot loops have levels of their own. Fuzz targets of the compiler run for long.
-    level = "-O1" if kind == "compiler" else "-O0"
     # The standard library of GCC 12 uses functions that it declares deprecated.
-    flags = f"{level} -gline-tables-only -fno-omit-frame-pointer -Wno-deprecated-declarations {sanitizers}"
+    flags = f"-O1 -gline-tables-only -fno-omit-frame-pointer -Wno-deprecated-declarations {sanitizers}"
     options = {
         "CMAKE_BUILD_TYPE": "Sanitize",  # not one of CMake's types, so the flags here are the only ones
         "CMAKE_C_COMPILER": CLANG, "CMAKE_CXX_COMPILER": CLANG.replace("clang", "clang++"),

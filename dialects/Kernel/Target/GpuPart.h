@@ -14,6 +14,7 @@ struct GpuPart {
   int multiprocessors;
   int clockMHz;  ///< boost
   int globalGBs; ///< bandwidth of memory, 10^9 bytes a second
+  int l2MiB;
 
   /// Returns the architecture with this part's numbers.
   GpuArch of(GpuArch arch) const {
@@ -21,6 +22,7 @@ struct GpuPart {
     arch.multiprocessors = multiprocessors;
     arch.clockMHz = clockMHz;
     arch.globalGBs = globalGBs;
+    arch.l2MiB = l2MiB;
     return arch;
   }
 };

@@ -33,11 +33,11 @@ static double bytesInFlight(const Problem &problem, const Tile &tile, double wav
 
 static double bytesPerClock(const GpuArch &arch) { return double(arch.globalGBs) * 1e3 / arch.clockMHz; }
 
-double Estimate::productClocks() const {
+double Estimate::productClocks() const { return std::max(math, feed) + unhidden * std::min(math, feed) + ramps; }
+double Estimate::clocks() const {
   double slowest = std::max({math, feed, memory});
-  return slowest + unhidden * (math + feed + memory - slowest) + ramps;
+  return slowest + unhidden * (math + feed + memory - slowest) + ramps + sums + launches;
 }
-double Estimate::clocks() const { return productClocks() + sums + launches; }
 double Estimate::seconds(const GpuArch &arch) const { return clocks() / (arch.clockMHz * 1e6); }
 
 Estimate mpc::hero::estimate(const Problem &p, const Schedule &schedule, const GpuArch &arch) {

@@ -33,7 +33,7 @@ struct Estimate {
   double waves = 0;  ///< tiles of one multiprocessor, not rounded
   double math = 0, feed = 0, memory = 0, ramps = 0, sums = 0, launches = 0;
   double globalBytes = 0; ///< includes partial sums where L2 does not hold them
-  /// The clocks of the kernel that multiplies, from its start to its end: without `sums` and `launches`.
+  /// The clocks that the kernel which multiplies takes besides its bytes of global memory: `math`, `feed` and `ramps`.
   double productClocks() const;
   double clocks() const;
   double seconds(const GpuArch &arch) const;

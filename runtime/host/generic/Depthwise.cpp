@@ -19,17 +19,18 @@ namespace mpc::generic {
 namespace {
 
 constexpr int64_t chunk = 32;            // the channels of a task: 64 bytes in 16 bits, a line of the cache
-constexpr int64_t fewestChannels = 4;    // with fewer, most of a vector would be empty
+constexpr int64_t fewestChannels = 4;    // with fewer, windows that are copied out fill vectors better
 constexpr int64_t columnsPerBlock = 256; // result positions along the last dimension
 constexpr int64_t slabBytes = 256 << 10; // fits the second-level cache
-constexpr int64_t fewestTasks = 16;      // for any number of threads that a step uses
+constexpr int64_t fewestTasks = 16;      // where the shape allows it, so that many threads have work
 
 /// A block of result positions in one plane of an image.
 struct Block {
   int64_t image, j0, j1, j2, rows, columns;
 };
 
-/// A window with its division into blocks. The slab of a block has `height` x `width` pixels for each outer tap.
+/// A window with its division into blocks. The slab of a block has `height` x `width` pixels for each outer tap. Where
+/// a block has one row, the slab has only those rows of the source that its taps read.
 struct BlockedWindow {
   Window window;
   int64_t rows = 1, columns = 1, rowBlocks = 1, columnBlocks = 1, height = 1, width = 1;
@@ -42,26 +43,32 @@ struct BlockedWindow {
 
 int64_t spanOf(const WindowDim &d) { return d.offset.empty() ? 0 : d.offset.back() - d.offset.front() + 1; }
 
-/// `weightStride`: the distance between the weights of two taps. `elementBytes`: of the slab.
+/// `weightStride` is the distance between the weights of two taps, and `elementBytes` the size of a slab's element.
 BlockedWindow divide(const mpc_library_desc &desc, Window window, int64_t weightStride, int64_t elementBytes) {
   BlockedWindow b;
   const WindowDim *d = window.dim;
   const int64_t planes = int64_t(d[0].tap.size()), chunks = ceilDiv(desc.C, chunk);
   b.columns = std::min(d[2].count, columnsPerBlock);
+  const int64_t tapRows = int64_t(d[1].tap.size());
+  auto rowBytes = [&] {
+    return std::max<int64_t>(1, ((b.columns - 1) * d[2].step + spanOf(d[2])) * planes * chunk * elementBytes);
+  };
+  while (b.columns > 1 && tapRows * rowBytes() > slabBytes)
+    b.columns = ceilDiv(b.columns, 2);
   b.columnBlocks = ceilDiv(d[2].count, b.columns);
   b.width = (b.columns - 1) * d[2].step + spanOf(d[2]);
-  const int64_t rowBytes = std::max<int64_t>(1, b.width * planes * chunk * elementBytes);
-  b.rows = std::clamp<int64_t>((slabBytes / rowBytes - spanOf(d[1])) / d[1].step + 1, 1, d[1].count);
+  if (spanOf(d[1]) == tapRows) // rows of a dilated window share little
+    b.rows = std::clamp<int64_t>((slabBytes / rowBytes() - tapRows) / d[1].step + 1, 1, d[1].count);
   while (b.rows > 1 && window.images * d[0].count * b.columnBlocks * ceilDiv(d[1].count, b.rows) * chunks < fewestTasks)
     b.rows = ceilDiv(b.rows, 2);
   b.rowBlocks = ceilDiv(d[1].count, b.rows);
-  b.height = (b.rows - 1) * d[1].step + spanOf(d[1]);
+  b.height = b.rows == 1 ? tapRows : (b.rows - 1) * d[1].step + tapRows;
   const int64_t extent1 = desc.spatial >= 2 ? desc.kernel[desc.spatial - 2] : 1,
                 extent2 = desc.kernel[desc.spatial - 1];
   for (size_t t0 = 0; t0 < d[0].tap.size(); ++t0)
     for (size_t t1 = 0; t1 < d[1].tap.size(); ++t1)
       for (size_t t2 = 0; t2 < d[2].tap.size(); ++t2) {
-        const int64_t row = int64_t(t0) * b.height + d[1].offset[t1] - d[1].offset[0];
+        const int64_t row = int64_t(t0) * b.height + int64_t(t1);
         const int64_t tap = (d[0].tap[t0] * extent1 + d[1].tap[t1]) * extent2 + d[2].tap[t2];
         b.taps.push_back({(row * b.width + d[2].offset[t2] - d[2].offset[0]) * chunk, tap * weightStride});
       }
@@ -81,10 +88,12 @@ Block BlockedWindow::block(int64_t index) const {
           std::min(columns, d[2].count - j2)};
 }
 
+/// Returns so many channels rounded up to whole vectors.
+int64_t wholeVectors(int64_t channels) { return roundUp(channels, kernels<float>().panelColumns / 2); }
+
 /// Widens what a block reads of the source's channels [channel, channel + channels), with zeros where it reads outside.
-template <class T>
 void fillSlab(const BlockedWindow &b, const Block &block, const char *source, int32_t type, int64_t channel,
-              int64_t channels, T *to) {
+              int64_t channels, float *to) {
   const WindowDim *d = b.window.dim;
   if (b.taps.empty())
     return;
@@ -94,22 +103,22 @@ void fillSlab(const BlockedWindow &b, const Block &block, const char *source, in
   const int64_t high = std::clamp<int64_t>(d[2].sourceExtent - first, low, b.width);
   for (int64_t offset0 : d[0].offset)
     for (int64_t row = 0; row < b.height; ++row, to += line) {
-      const int64_t i0 = block.j0 * d[0].step + offset0, i1 = block.j1 * d[1].step + d[1].offset.front() + row;
+      const int64_t offset1 = b.rows == 1 ? d[1].offset[size_t(row)] : d[1].offset.front() + row;
+      const int64_t i0 = block.j0 * d[0].step + offset0, i1 = block.j1 * d[1].step + offset1;
       if (i0 < 0 || i0 >= d[0].sourceExtent || i1 < 0 || i1 >= d[1].sourceExtent) {
-        std::fill(to, to + line, T(0));
+        std::fill(to, to + line, float(0));
         continue;
       }
       const int64_t pixel =
           ((block.image * d[0].sourceExtent + i0) * d[1].sourceExtent + i1) * d[2].sourceExtent + first + low;
-      std::fill(to, to + low * chunk, T(0));
-      kernels<T>().packRows({to + low * chunk, chunk, source + pixel * pixelBytes + channel * elementBytes(type), type,
-                             b.window.sourceChannels, high - low, channels, chunk});
-      std::fill(to + high * chunk, to + line, T(0));
+      std::fill(to, to + low * chunk, float(0));
+      kernels<float>().packRows({to + low * chunk, chunk, source + pixel * pixelBytes + channel * elementBytes(type),
+                                 type, b.window.sourceChannels, high - low, channels, wholeVectors(channels)});
+      std::fill(to + high * chunk, to + line, float(0));
     }
 }
 
-/// The forward pass, and the phases of an input gradient.
-template <class T>
+/// Computes the forward pass, or the phases of an input gradient.
 class Depthwise final : public Primitive {
 public:
   Depthwise(const mpc_library_desc &desc, int threads) : desc(desc), threads(threads), stride(roundUp(desc.C, chunk)) {
@@ -119,14 +128,14 @@ public:
     else
       windows = inputGradWindows(desc);
     for (Window &window : windows) {
-      phases.push_back(divide(desc, std::move(window), stride, int64_t(sizeof(T))));
+      phases.push_back(divide(desc, std::move(window), stride, int64_t(sizeof(float))));
       slabElements = std::max(slabElements, phases.back().slabElements());
     }
     for (int i = 0; i < desc.spatial; ++i)
       taps *= desc.kernel[i];
-    biasAt = this->scratch.add(desc.has_bias ? size_t(desc.C) * sizeof(T) : 0);
-    weightsAt = this->scratch.add(size_t(taps * stride) * sizeof(T));
-    slotsAt = this->scratch.add(size_t(slotElements() * threads) * sizeof(T));
+    biasAt = this->scratch.add(desc.has_bias ? size_t(desc.C) * sizeof(float) : 0);
+    weightsAt = this->scratch.add(size_t(taps * stride) * sizeof(float));
+    slotsAt = this->scratch.add(size_t(slotElements() * threads) * sizeof(float));
   }
 
   void execute(void *const *buffers, void *scratch) override;
@@ -137,11 +146,11 @@ private:
 
   struct Call {
     const char *source, *addend;
-    const T *bias;
+    const float *bias;
     char *result;
   };
-  void run(const BlockedWindow &phase, const Block &block, int64_t channel, const T *weights, const Call &call,
-           T *slot) const;
+  void run(const BlockedWindow &phase, const Block &block, int64_t channel, const float *weights, const Call &call,
+           float *slot) const;
 
   mpc_library_desc desc;
   int threads;
@@ -150,17 +159,16 @@ private:
   size_t biasAt, weightsAt, slotsAt;
 };
 
-template <class T>
-void Depthwise<T>::run(const BlockedWindow &phase, const Block &block, int64_t channel, const T *weights,
-                       const Call &call, T *slot) const {
-  const Kernels<T> &isa = kernels<T>();
+void Depthwise::run(const BlockedWindow &phase, const Block &block, int64_t channel, const float *weights,
+                    const Call &call, float *slot) const {
+  const Kernels<float> &isa = kernels<float>();
   const WindowDim *d = phase.window.dim;
   const int64_t channels = std::min(chunk, desc.C - channel), size = elementBytes(desc.type_out);
-  T *acc = slot, *slab = slot + columnsPerBlock * chunk;
+  float *acc = slot, *slab = slot + columnsPerBlock * chunk;
   fillSlab(phase, block, call.source, desc.type_a, channel, channels, slab);
   for (int64_t row = 0; row < block.rows; ++row) {
-    isa.depthwise({block.columns, chunk, slab + row * d[1].step * phase.width * chunk, d[2].step * chunk,
-                   weights + channel, phase.taps.data(), int64_t(phase.taps.size()), acc, chunk});
+    isa.depthwise({block.columns, wholeVectors(channels), slab + row * d[1].step * phase.width * chunk,
+                   d[2].step * chunk, weights + channel, phase.taps.data(), int64_t(phase.taps.size()), acc, chunk});
     const int64_t i0 = d[0].resultBegin + block.j0 * d[0].resultStep;
     const int64_t i1 = d[1].resultBegin + (block.j1 + row) * d[1].resultStep;
     const int64_t i2 = d[2].resultBegin + block.j2 * d[2].resultStep;
@@ -172,21 +180,20 @@ void Depthwise<T>::run(const BlockedWindow &phase, const Block &block, int64_t c
   }
 }
 
-template <class T>
-void Depthwise<T>::execute(void *const *buffers, void *scratch) {
+void Depthwise::execute(void *const *buffers, void *scratch) {
   char *base = static_cast<char *>(scratch);
-  T *weights = reinterpret_cast<T *>(base + weightsAt), *slots = reinterpret_cast<T *>(base + slotsAt);
+  float *weights = reinterpret_cast<float *>(base + weightsAt), *slots = reinterpret_cast<float *>(base + slotsAt);
   Call call{static_cast<const char *>(buffers[0]), nullptr, nullptr, nullptr};
   int next = 2;
   if (desc.has_bias) {
-    T *bias = reinterpret_cast<T *>(base + biasAt);
+    float *bias = reinterpret_cast<float *>(base + biasAt);
     widenBias(bias, buffers[next++], desc.type_bias, desc.C);
     call.bias = bias;
   }
   if (desc.has_addend)
     call.addend = static_cast<const char *>(buffers[next++]);
   call.result = static_cast<char *>(buffers[next]);
-  kernels<T>().packTransposed(
+  kernels<float>().packTransposed(
       {weights, nullptr, stride, buffers[1], desc.type_b, taps, desc.C, stride, taps, desc.C * taps});
   const int64_t chunks = ceilDiv(desc.C, chunk);
   for (const BlockedWindow &phase : phases)
@@ -195,20 +202,19 @@ void Depthwise<T>::execute(void *const *buffers, void *scratch) {
     });
 }
 
-template <class T>
 class DepthwiseWeightGrad final : public Primitive {
 public:
   DepthwiseWeightGrad(const mpc_library_desc &desc, int threads)
       : desc(desc), threads(threads), stride(roundUp(desc.C, chunk)),
-        window(divide(desc, forwardWindow(desc), stride, int64_t(sizeof(T)))), taps(window.window.taps()) {
-    const int64_t sumBytes = taps * stride * int64_t(sizeof(T));
+        window(divide(desc, forwardWindow(desc), stride, int64_t(sizeof(float)))), taps(window.window.taps()) {
+    const int64_t sumBytes = taps * stride * int64_t(sizeof(float));
     // The shape alone determines the pieces: about 16 tasks, 2 MB of sums.
     const int64_t blocks = std::max<int64_t>(1, window.blocks());
     pieces = std::min({ceilDiv(fewestTasks, stride / chunk), blocks, std::max<int64_t>(1, (2 << 20) / sumBytes)});
     blocksPerPiece = ceilDiv(blocks, pieces);
     pieces = ceilDiv(blocks, blocksPerPiece);
     sumsAt = this->scratch.add(size_t(pieces * sumBytes));
-    slotsAt = this->scratch.add(size_t(slotElements() * threads) * sizeof(T));
+    slotsAt = this->scratch.add(size_t(slotElements() * threads) * sizeof(float));
   }
 
   void execute(void *const *buffers, void *scratch) override;
@@ -225,21 +231,20 @@ private:
   size_t sumsAt, slotsAt;
 };
 
-template <class T>
-void DepthwiseWeightGrad<T>::execute(void *const *buffers, void *scratch) {
-  const Kernels<T> &isa = kernels<T>();
+void DepthwiseWeightGrad::execute(void *const *buffers, void *scratch) {
+  const Kernels<float> &isa = kernels<float>();
   char *base = static_cast<char *>(scratch);
-  T *sums = reinterpret_cast<T *>(base + sumsAt), *slots = reinterpret_cast<T *>(base + slotsAt);
+  float *sums = reinterpret_cast<float *>(base + sumsAt), *slots = reinterpret_cast<float *>(base + slotsAt);
   const auto *x = static_cast<const char *>(buffers[0]), *dy = static_cast<const char *>(buffers[1]);
   const WindowDim *d = window.window.dim;
   const int64_t chunks = stride / chunk, size = elementBytes(desc.type_b);
   forEachTask(threads, pieces * chunks, [&](int slot, int64_t task) {
     const int64_t channel = task % chunks * chunk, channels = std::min(chunk, desc.C - channel);
     const int64_t piece = task / chunks, begin = piece * blocksPerPiece;
-    T *wideDy = slots + slot * slotElements(), *slab = wideDy + columnsPerBlock * chunk;
-    T *to = sums + piece * taps * stride + channel;
+    float *wideDy = slots + slot * slotElements(), *slab = wideDy + columnsPerBlock * chunk;
+    float *to = sums + piece * taps * stride + channel;
     for (int64_t t = 0; t < taps; ++t)
-      std::fill(to + t * stride, to + t * stride + chunk, T(0));
+      std::fill(to + t * stride, to + t * stride + chunk, float(0));
     for (int64_t b = begin; b < std::min(window.blocks(), begin + blocksPerPiece); ++b) {
       const Block block = window.block(b);
       fillSlab(window, block, x, desc.type_a, channel, channels, slab);
@@ -247,9 +252,9 @@ void DepthwiseWeightGrad<T>::execute(void *const *buffers, void *scratch) {
         const int64_t pixel =
             ((block.image * d[0].count + block.j0) * d[1].count + block.j1 + row) * d[2].count + block.j2;
         isa.packRows({wideDy, chunk, dy + (pixel * desc.C + channel) * size, desc.type_b, desc.C, block.columns,
-                      channels, chunk});
-        isa.depthwiseSums({block.columns, chunk, slab + row * d[1].step * window.width * chunk, d[2].step * chunk,
-                           wideDy, chunk, window.taps.data(), taps, to});
+                      channels, wholeVectors(channels)});
+        isa.depthwiseSums({block.columns, wholeVectors(channels), slab + row * d[1].step * window.width * chunk,
+                           d[2].step * chunk, wideDy, chunk, window.taps.data(), taps, to});
       }
     }
   });
@@ -264,16 +269,14 @@ void DepthwiseWeightGrad<T>::execute(void *const *buffers, void *scratch) {
 } // namespace
 
 bool isDepthwise(const mpc_library_desc &desc) {
-  return desc.op != MPC_MATMUL && desc.groups >= fewestChannels && desc.C == desc.groups && desc.O == desc.groups;
+  return desc.op != MPC_MATMUL && desc.type_a != MPC_F64 && desc.groups >= fewestChannels && desc.C == desc.groups &&
+         desc.O == desc.groups;
 }
 
-template <class T>
 std::unique_ptr<Primitive> makeDepthwise(const mpc_library_desc &desc, int threads) {
   if (desc.op == MPC_CONV_WEIGHT_GRAD)
-    return std::make_unique<DepthwiseWeightGrad<T>>(desc, threads);
-  return std::make_unique<Depthwise<T>>(desc, threads);
+    return std::make_unique<DepthwiseWeightGrad>(desc, threads);
+  return std::make_unique<Depthwise>(desc, threads);
 }
-template std::unique_ptr<Primitive> makeDepthwise<float>(const mpc_library_desc &, int);
-template std::unique_ptr<Primitive> makeDepthwise<double>(const mpc_library_desc &, int);
 
 } // namespace mpc::generic

@@ -21,8 +21,6 @@ void *parallelForContext = nullptr;
 
 template <class T>
 std::unique_ptr<Primitive> make(const mpc_library_desc &desc, int threads) {
-  if (isDepthwise(desc))
-    return makeDepthwise<T>(desc, threads);
   switch (desc.op) {
   case MPC_MATMUL:
     return makeMatmul<T>(desc, threads);
@@ -41,6 +39,8 @@ std::unique_ptr<Primitive> make(const mpc_library_desc &desc, int threads) {
 } // namespace
 
 std::unique_ptr<Primitive> makePrimitive(const mpc_library_desc &desc, int threads) {
+  if (isDepthwise(desc))
+    return makeDepthwise(desc, threads);
   return desc.type_a == MPC_F64 ? make<double>(desc, threads) : make<float>(desc, threads);
 }
 

@@ -49,7 +49,7 @@ struct DepthwiseRow {
   int64_t step;
   const T *weights;
   const Run *taps;
-  int64_t count; // of taps
+  int64_t count; // the number of taps
   T *acc;
   int64_t ld;
 };
@@ -64,7 +64,7 @@ struct DepthwiseSums {
   const T *dy;
   int64_t ld;
   const Run *taps;
-  int64_t count; // of taps
+  int64_t count; // the number of taps
   T *sums;
 };
 
@@ -127,6 +127,7 @@ struct Kernels {
   int tileRows;     // number of rows of a full register tile
 
   void (*multiply)(const Product<T> &);
+  /// These two are null in f64, which only serves checks.
   void (*depthwise)(const DepthwiseRow<T> &);
   void (*depthwiseSums)(const DepthwiseSums<T> &);
   /// Writes the segments one after the other to dst.

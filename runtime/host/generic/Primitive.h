@@ -76,10 +76,9 @@ std::unique_ptr<Primitive> makePlanarConvolution(const mpc_library_desc &, int t
 template <class T>
 std::unique_ptr<Primitive> makeWeightGrad(const mpc_library_desc &, int threads);
 
-/// Returns whether a convolution has one input and one output channel a group, and enough groups to fill vectors.
+/// Returns whether makeDepthwise takes a description: a convolution (not in f64) or a gradient with one input and one
+/// output channel a group, and enough groups to fill vectors.
 bool isDepthwise(const mpc_library_desc &);
-/// Makes such a convolution, or its gradients.
-template <class T>
 std::unique_ptr<Primitive> makeDepthwise(const mpc_library_desc &, int threads);
 
 /// Makes the same for one input channel per group; returns null if the method does not apply.

@@ -1,7 +1,7 @@
 //===- SmallWeightGrad.cpp - Weight gradients with one input channel ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// With one channel per group (a first layer on grey images, a depthwise convolution) a kernel line is only a
+// With one channel per group (a first layer on grey images, a convolution of a few groups) a kernel line is only a
 // few elements long, and a register tile over it would wait for its own sums. Here all taps are the columns
 // of one panel: the windows of about 256 positions are copied out, line by line, and
 //

@@ -90,8 +90,9 @@ TEST_P(ConvolutionTest, MatchesReferenceOnLayersOfNetworks) {
       desc.pad_low[i] = desc.pad_high[i] = l.pad;
       desc.out[i] = (l.in + 2 * l.pad - (l.kernel - 1) * l.dilation - 1) / l.stride + 1;
     }
-    for (int epilogue = 0; epilogue < (op == MPC_CONV_WEIGHT_GRAD ? 1 : 2); ++epilogue) {
-      desc.has_bias = desc.activation = epilogue;
+    for (int epilogue = 0; epilogue < (op == MPC_CONV_WEIGHT_GRAD ? 1 : 3); ++epilogue) {
+      desc.has_bias = desc.activation = epilogue == 1;
+      desc.has_addend = epilogue == 2;
       desc.type_bias = desc.type_out;
       SCOPED_TRACE(std::string(l.what) + ": " + describe(desc));
       Problem problem(library, desc, 1);
@@ -99,6 +100,40 @@ TEST_P(ConvolutionTest, MatchesReferenceOnLayersOfNetworks) {
       EXPECT_EQ(problem.check(), "");
       EXPECT_EQ(problem.integrity(), "");
     }
+  }
+}
+
+// Each channel by itself: in blocks of columns, in several chunks of channels, in one and three dimensions, and with
+// windows that span more than a slab should.
+TEST_P(ConvolutionTest, MatchesReferenceOnDepthwiseConvolutions) {
+  struct Layer {
+    int spatial;
+    int64_t N, C, in[3], kernel[3], stride, dilation, pad;
+  };
+  const Layer layers[] = {{1, 2, 40, {1300}, {5}, 2, 1, 2},         {1, 1, 70, {600}, {3}, 1, 200, 200},
+                          {2, 1, 8, {40, 40}, {3, 3}, 1, 36, 36},   {2, 1, 4, {64, 640}, {16, 16}, 16, 1, 0},
+                          {2, 2, 33, {12, 9}, {3, 2}, 3, 1, 1},     {3, 2, 36, {5, 6, 7}, {3, 3, 3}, 2, 1, 1},
+                          {3, 1, 5, {4, 9, 11}, {2, 3, 1}, 1, 2, 2}};
+  for (const Layer &l : layers) {
+    Desc desc = {};
+    desc.op = op;
+    desc.type_a = desc.type_b = desc.type_out = type;
+    desc.spatial = l.spatial;
+    desc.N = l.N;
+    desc.C = desc.O = desc.groups = l.C;
+    for (int i = 0; i < l.spatial; ++i) {
+      desc.in[i] = l.in[i];
+      desc.kernel[i] = l.kernel[i];
+      desc.stride[i] = l.stride;
+      desc.dilation[i] = l.dilation;
+      desc.pad_low[i] = desc.pad_high[i] = l.pad;
+      desc.out[i] = (l.in[i] + 2 * l.pad - (l.kernel[i] - 1) * l.dilation - 1) / l.stride + 1;
+    }
+    SCOPED_TRACE(describe(desc));
+    Problem problem(library, desc, 1);
+    problem.run();
+    EXPECT_EQ(problem.check(), "") << problem.implementation();
+    EXPECT_EQ(problem.integrity(), "") << problem.implementation();
   }
 }
 

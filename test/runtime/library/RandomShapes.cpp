@@ -58,7 +58,7 @@ void drawConvolution(Desc &d, Draw &draw) {
     d.groups = draw.oneIn(3) ? draw.upTo(2, 5) : 1;
     d.C = d.groups * (draw.oneIn(3) ? 1 : draw.extent(70));
     d.O = d.groups * (draw.oneIn(3) ? 1 : draw.extent(70));
-    if (draw.oneIn(4)) // depthwise
+    if (draw.oneIn(4)) // this one is depthwise
       d.groups = d.C = d.O = draw.extent(100);
     for (int i = 0; i < d.spatial; ++i) {
       d.kernel[i] = draw.upTo(1, 5);
