@@ -43,15 +43,15 @@ struct BlockedWindow {
 
 int64_t spanOf(const WindowDim &d) { return d.offset.empty() ? 0 : d.offset.back() - d.offset.front() + 1; }
 
-/// `weightStride` is the distance between the weights of two taps, and `elementBytes` the size of a slab's element.
-BlockedWindow divide(const mpc_library_desc &desc, Window window, int64_t weightStride, int64_t elementBytes) {
+/// `weightStride` is the distance between the weights of two taps.
+BlockedWindow divide(const mpc_library_desc &desc, Window window, int64_t weightStride) {
   BlockedWindow b;
   const WindowDim *d = window.dim;
   const int64_t planes = int64_t(d[0].tap.size()), chunks = ceilDiv(desc.C, chunk);
   b.columns = std::min(d[2].count, columnsPerBlock);
   const int64_t tapRows = int64_t(d[1].tap.size());
   auto rowBytes = [&] {
-    return std::max<int64_t>(1, ((b.columns - 1) * d[2].step + spanOf(d[2])) * planes * chunk * elementBytes);
+    return std::max<int64_t>(1, ((b.columns - 1) * d[2].step + spanOf(d[2])) * planes * chunk * int64_t(sizeof(float)));
   };
   while (b.columns > 1 && tapRows * rowBytes() > slabBytes)
     b.columns = ceilDiv(b.columns, 2);
@@ -106,15 +106,15 @@ void fillSlab(const BlockedWindow &b, const Block &block, const char *source, in
       const int64_t offset1 = b.rows == 1 ? d[1].offset[size_t(row)] : d[1].offset.front() + row;
       const int64_t i0 = block.j0 * d[0].step + offset0, i1 = block.j1 * d[1].step + offset1;
       if (i0 < 0 || i0 >= d[0].sourceExtent || i1 < 0 || i1 >= d[1].sourceExtent) {
-        std::fill(to, to + line, float(0));
+        std::fill(to, to + line, 0.0f);
         continue;
       }
       const int64_t pixel =
           ((block.image * d[0].sourceExtent + i0) * d[1].sourceExtent + i1) * d[2].sourceExtent + first + low;
-      std::fill(to, to + low * chunk, float(0));
+      std::fill(to, to + low * chunk, 0.0f);
       kernels<float>().packRows({to + low * chunk, chunk, source + pixel * pixelBytes + channel * elementBytes(type),
                                  type, b.window.sourceChannels, high - low, channels, wholeVectors(channels)});
-      std::fill(to + high * chunk, to + line, float(0));
+      std::fill(to + high * chunk, to + line, 0.0f);
     }
 }
 
@@ -128,14 +128,14 @@ public:
     else
       windows = inputGradWindows(desc);
     for (Window &window : windows) {
-      phases.push_back(divide(desc, std::move(window), stride, int64_t(sizeof(float))));
+      phases.push_back(divide(desc, std::move(window), stride));
       slabElements = std::max(slabElements, phases.back().slabElements());
     }
     for (int i = 0; i < desc.spatial; ++i)
       taps *= desc.kernel[i];
-    biasAt = this->scratch.add(desc.has_bias ? size_t(desc.C) * sizeof(float) : 0);
-    weightsAt = this->scratch.add(size_t(taps * stride) * sizeof(float));
-    slotsAt = this->scratch.add(size_t(slotElements() * threads) * sizeof(float));
+    biasAt = scratch.add(desc.has_bias ? size_t(desc.C) * sizeof(float) : 0);
+    weightsAt = scratch.add(size_t(taps * stride) * sizeof(float));
+    slotsAt = scratch.add(size_t(slotElements() * threads) * sizeof(float));
   }
 
   void execute(void *const *buffers, void *scratch) override;
@@ -205,16 +205,16 @@ void Depthwise::execute(void *const *buffers, void *scratch) {
 class DepthwiseWeightGrad final : public Primitive {
 public:
   DepthwiseWeightGrad(const mpc_library_desc &desc, int threads)
-      : desc(desc), threads(threads), stride(roundUp(desc.C, chunk)),
-        window(divide(desc, forwardWindow(desc), stride, int64_t(sizeof(float)))), taps(window.window.taps()) {
+      : desc(desc), threads(threads), stride(roundUp(desc.C, chunk)), window(divide(desc, forwardWindow(desc), stride)),
+        taps(window.window.taps()) {
     const int64_t sumBytes = taps * stride * int64_t(sizeof(float));
     // The shape alone determines the pieces: about 16 tasks, 2 MB of sums.
     const int64_t blocks = std::max<int64_t>(1, window.blocks());
     pieces = std::min({ceilDiv(fewestTasks, stride / chunk), blocks, std::max<int64_t>(1, (2 << 20) / sumBytes)});
     blocksPerPiece = ceilDiv(blocks, pieces);
     pieces = ceilDiv(blocks, blocksPerPiece);
-    sumsAt = this->scratch.add(size_t(pieces * sumBytes));
-    slotsAt = this->scratch.add(size_t(slotElements() * threads) * sizeof(float));
+    sumsAt = scratch.add(size_t(pieces * sumBytes));
+    slotsAt = scratch.add(size_t(slotElements() * threads) * sizeof(float));
   }
 
   void execute(void *const *buffers, void *scratch) override;
@@ -244,7 +244,7 @@ void DepthwiseWeightGrad::execute(void *const *buffers, void *scratch) {
     float *wideDy = slots + slot * slotElements(), *slab = wideDy + columnsPerBlock * chunk;
     float *to = sums + piece * taps * stride + channel;
     for (int64_t t = 0; t < taps; ++t)
-      std::fill(to + t * stride, to + t * stride + chunk, float(0));
+      std::fill(to + t * stride, to + t * stride + chunk, 0.0f);
     for (int64_t b = begin; b < std::min(window.blocks(), begin + blocksPerPiece); ++b) {
       const Block block = window.block(b);
       fillSlab(window, block, x, desc.type_a, channel, channels, slab);
