@@ -4,7 +4,7 @@
 usage: training.py NETWORK MODEL.onnx|- BATCH fp32|bf16|fp16 eager|compile|graphs cpu|cuda [THREADS]
 Reads lines `STEPS`, runs that many steps on one made-up batch and answers with a line of JSON that holds the seconds of each: measured by a clock on the
 CPU, and by events on a GPU, where nothing waits for a step. It uses channels-last tensors, fused SGD with momentum, autocast, and the gradient scaler in
-fp16. NETWORK is one of tools/models, a network of torchvision with its auxiliary losses (VISION; its MODEL is `-`), or `dcgan`. `graphs` is torch.compile in its mode reduce-overhead (CUDA graphs). `-` as the model keeps PyTorch's own initial values.
+fp16. NETWORK is one of tools/models, a network of torchvision with its auxiliary losses (VISION; its MODEL is `-`), `gpt2` (GPT-2 124M with fused attention and AdamW), or `dcgan`. `graphs` is torch.compile in its mode reduce-overhead (CUDA graphs). `-` as the model keeps PyTorch's own initial values.
 """
 import json
 import sys
@@ -13,6 +13,9 @@ import time
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+
+VOCABULARY, CONTEXT = 50304, 1024  # of gpt2
 
 
 class Mlp(nn.Module):
@@ -77,6 +80,31 @@ class Recurrent(nn.Module):
         return self.logits(self.rnn(x)[0][:, -1])
 
 
+class GptBlock(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.norm1, self.qkv, self.out = nn.LayerNorm(width), nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.norm2, self.wide, self.narrow, self.heads = nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.Linear(4 * width, width), heads
+
+    def forward(self, x):
+        q, k, v = (part.unflatten(2, (self.heads, -1)).transpose(1, 2) for part in self.qkv(self.norm1(x)).chunk(3, -1))
+        x = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
+        return x + self.narrow(F.gelu(self.wide(self.norm2(x)), approximate="tanh"))
+
+
+class Gpt2(nn.Module):
+    """The network `gpt` of tools/models at the size of GPT-2 124M (Radford et al. 2019), with its vocabulary padded to a multiple of 64."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(VOCABULARY, 768), nn.Parameter(0.02 * torch.randn(CONTEXT, 768))
+        self.blocks, self.norm = nn.Sequential(*(GptBlock(768, 12) for _ in range(12))), nn.LayerNorm(768)
+        nn.init.normal_(self.tokens.weight, std=0.02)
+
+    def forward(self, x):
+        return F.linear(self.norm(self.blocks(self.tokens(x) + self.positions)), self.tokens.weight).transpose(1, 2)
+
+
 def recurrent_parameters(layer, values):
     """Returns the weights of a layer of an RNN as PyTorch names and orders them; ONNX's gates are i o f c (LSTM) and z r h (GRU), PyTorch's i f g o and r z n."""
     gates = values["input"].shape[1] // values["hidden"].shape[2]
@@ -110,11 +138,11 @@ def parameters(path):
 
 
 NETWORKS = {"mlp": (Mlp, (784,)), "lenet": (LeNet, (1, 28, 28)), "resnet18": (ResNet18, (3, 32, 32)), "lstm": (lambda: Recurrent(nn.LSTM), (64, 512)),
-            "gru": (lambda: Recurrent(nn.GRU), (64, 512))}
+            "gru": (lambda: Recurrent(nn.GRU), (64, 512)), "gpt2": (Gpt2, (CONTEXT,))}
 # Networks of torchvision: the side of their pictures, the share of each auxiliary loss, and further arguments.
 OWN_VALUES = {"init_weights": True}  # which is said, or torchvision warns
 VISION = {"alexnet": (224, 0, {}), "vgg16": (224, 0, {}), "googlenet": (224, 0.3, OWN_VALUES), "inception_v3": (299, 0.4, OWN_VALUES), "resnet50": (224, 0, {}),
-          "densenet121": (224, 0, {})}
+          "densenet121": (224, 0, {}), "mobilenet_v2": (224, 0, {})}
 TYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -173,10 +201,13 @@ def main():
         missing, unexpected = model.load_state_dict(parameters(model_path), strict=False)
         assert not unexpected and all(name.endswith("num_batches_tracked") for name in missing), (missing, unexpected)
     model = model.to(device)
-    x, label = torch.randn(int(batch), *shape, device=device), torch.randint(0, 10, (int(batch),), device=device)
+    if network == "gpt2":
+        x, label = (torch.randint(0, VOCABULARY, (int(batch), CONTEXT), device=device) for _ in range(2))
+    else:
+        x, label = torch.randn(int(batch), *shape, device=device), torch.randint(0, 10, (int(batch),), device=device)
     if len(shape) == 3:
         model, x = model.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True) if network == "gpt2" else torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
     scaler = torch.amp.GradScaler(device, enabled=precision == "fp16")
     run = wrap(model)
 

@@ -91,7 +91,7 @@ def gpt(net, options):
     layers, heads, width, context = options.layers, options.heads, options.width, options.context
 
     def weight(name, shape, deviation=0.02):
-        return net.constant(name, net.rng.normal(0, deviation, shape), np.float32)
+        return net.constant(name, net.rng.normal(0, deviation, shape), np.float32) if net.values else net.input(name, list(shape))
 
     def linear(x, name, features_in, features_out, deviation=0.02):
         y = net.node("MatMul", [x, weight(f"{name}.weight", (features_in, features_out), deviation)], f"{name}.product")
