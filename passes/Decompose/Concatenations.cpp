@@ -6,6 +6,11 @@
 //
 //   add(add(pad(a, low 0, high 5), pad(b, low 2, high 3)), pad(c, low 4, high 0)) -> concat(a, b, c)
 //
+// A dense block concatenates all that it has, and one tensor more, again and again. Then an earlier concatenation is
+// the first operand of the next one.
+//
+//   concat(a, b), concat(a, b, c) -> y = concat(a, b), concat(y, c)
+//
 // A concatenation of many tensors becomes one of concatenations, because a kernel has a loop for each operand, or a
 // comparison at each element, and code generation needs more than linear time for a large kernel.
 //
@@ -113,6 +118,29 @@ private:
   }
 };
 
+struct ContinueConcat : OpRewritePattern<ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConcatOp op, PatternRewriter &rewriter) const override {
+    auto begins = [&](ConcatOp other) {
+      size_t count = other.getInputs().size();
+      return other != op && other.getAxis() == op.getAxis() && count > 1 && count < op.getInputs().size() &&
+             other->getBlock() == op->getBlock() && other->isBeforeInBlock(op) &&
+             llvm::equal(other.getInputs(), op.getInputs().take_front(count));
+    };
+    ConcatOp longest;
+    for (Operation *user : op.getInputs().front().getUsers())
+      if (auto other = dyn_cast<ConcatOp>(user); other && begins(other))
+        if (!longest || other.getInputs().size() > longest.getInputs().size())
+          longest = other;
+    if (!longest)
+      return failure();
+    SmallVector<Value> inputs{longest.getResult()};
+    llvm::append_range(inputs, op.getInputs().drop_front(longest.getInputs().size()));
+    rewriter.modifyOpInPlace(op, [&] { op->setOperands(inputs); });
+    return success();
+  }
+};
+
 struct DivideConcat : OpRewritePattern<ConcatOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ConcatOp op, PatternRewriter &rewriter) const override {
@@ -138,5 +166,5 @@ struct DivideConcat : OpRewritePattern<ConcatOp> {
 } // namespace
 
 void mpc::populateConcatPatterns(RewritePatternSet &patterns) {
-  patterns.add<JoinPads, DivideConcat>(patterns.getContext());
+  patterns.add<JoinPads, ContinueConcat, DivideConcat>(patterns.getContext());
 }

@@ -131,7 +131,10 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
     populateEmptyTensorPatterns(patterns);
     populateScanPatterns(patterns);
     populateConcatPatterns(patterns);
-    if (!kernel::gpuOf(getOperation())) // a GPU's kernel keeps its sums in f32 by itself
+    populateViewPatterns(patterns);
+    if (kernel::gpuOf(getOperation()))
+      populateDepthwisePatterns(patterns);
+    else // a GPU's kernel keeps its sums in f32 by itself
       patterns.add<WidenGatherGrad>(&getContext());
     populateSoftmaxPatterns(patterns);
     populateNormalizationPatterns(patterns);

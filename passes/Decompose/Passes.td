@@ -21,7 +21,13 @@ def DecomposePass : Pass<"mpc-decompose"> {
     ```
     The pass is for targets that have no kernel of their own for these ops.
 
-    The pads whose sum is the gradient of a split become a concatenation, and a concatenation of more than 64 tensors becomes one of concatenations.
+    The pads whose sum is the gradient of a split become a concatenation, a concatenation that begins as an earlier one reads its
+    result, and one of more than 64 tensors becomes one of concatenations.
+
+    A widening cast moves behind a reshape, a narrowing one before it, so that the smaller type is in memory between launches.
+
+    On GPUs a depthwise convolution becomes a graph.depthwise_conv, its input gradient a graph.depthwise_input_grad, and its weight gradient a sum of products for each position of the
+    window, unless the window has more than 49 positions.
 
     A graph.scan reads and writes the slices of stacked tensors in place, where kernels rely on the alignment of tensors (64 bytes). Slices of another size are padded: those of operands before
     the scan, those of results in its body.

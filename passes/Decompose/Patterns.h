@@ -12,6 +12,10 @@ void populateNormalizationPatterns(mlir::RewritePatternSet &patterns);
 void populateEmptyTensorPatterns(mlir::RewritePatternSet &patterns);
 /// Joins the pads of a split's gradient, and divides concatenations of many tensors.
 void populateConcatPatterns(mlir::RewritePatternSet &patterns);
+/// Takes depthwise convolutions and their gradients apart, for GPUs.
+void populateDepthwisePatterns(mlir::RewritePatternSet &patterns);
+/// Moves casts through views to where they store the smaller type.
+void populateViewPatterns(mlir::RewritePatternSet &patterns);
 /// Pads the slices of scans to the alignment of tensors.
 void populateScanPatterns(mlir::RewritePatternSet &patterns);
 

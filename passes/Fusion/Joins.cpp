@@ -90,10 +90,14 @@ void Grouping::mergeProducers(Operation *root) {
   }
 }
 
+/// The most values that siblings store together: their sums are in registers. Nine are those of the gradient of a
+/// depthwise 3x3 convolution's weights.
+static constexpr size_t kMostResults = 9;
+
 /// Returns whether two groups of one form, with the same loops, may be one launch.
 bool Grouping::mayShareReads(Group *a, Group *b) {
   if (a == b || a->roots.empty() || b->roots.empty() || a->form != b->form || a->shape != b->shape ||
-      a->axes != b->axes || a->alone || b->alone || a->roots.size() + b->roots.size() > 8 || !canMerge(a, b))
+      a->axes != b->axes || a->alone || b->alone || a->roots.size() + b->roots.size() > kMostResults || !canMerge(a, b))
     return false;
   // A reduction that needs the other's result must wait for it.
   return a->form != kernel::Form::Reduction || (!producersOf(a).contains(b) && !producersOf(b).contains(a));

@@ -50,6 +50,9 @@ bool Grouping::canInline(Operation *producer, Operation *user) const {
     return none(pad.getInterior()) &&
            3 * typeOf(pad.getY()).getNumElements() <= 4 * typeOf(pad.getX()).getNumElements();
   }
+  // A slice reads each element once at most, and a pad or a slice in front of it takes no arithmetic.
+  if (isa<SliceOp>(user) && isa<PadOp, SliceOp>(producer))
+    return true;
   if (isSample(user)) // it computes few of the elements again
     return true;
   // The loops of a transpose compute the elements in tiles, on GPUs too.

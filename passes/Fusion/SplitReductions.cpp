@@ -300,6 +300,9 @@ FailureOr<bool> Splitter::run() {
     return false;
   split = *found;
   bool reshaped = !split.prefersWhole && mayReshape();
+  // On a GPU small pieces take less than storing what the reductions read. (On the host a piece is a slice of work.)
+  if (!reshaped && split.whole == 0 && gpu)
+    split.whole = split.small;
   if (!reshaped && split.whole == 0) {
     if (failed(storeOperands()))
       return failure();

@@ -82,8 +82,8 @@ std::optional<Split> fusion::splitOf(llvm::ArrayRef<int64_t> shape, llvm::ArrayR
   int64_t keep = split.begin, pieces = 1;
   while (keep < split.end && pieces * slices < sizes.enoughPieces)
     pieces *= shape[keep++];
-  if (pieces * slices >= sizes.enoughPieces && pieces <= sizes.mostPieces && run / pieces >= 8)
-    split.whole = keep;
+  if (pieces * slices >= sizes.enoughPieces && run / pieces >= 8)
+    (pieces <= sizes.mostPieces ? split.whole : split.small) = keep;
   int64_t most =
       std::min((sizes.wantedPieces + slices - 1) / slices, std::max<int64_t>(1, total / slices / sizes.leastPiece));
   for (int64_t d = 2; d <= most; ++d)

@@ -89,6 +89,34 @@ TEST(WindowKernel, AvgPool) {
   batch.run();
 }
 
+TEST(WindowKernel, Depthwise) {
+  Batch batch;
+  for (const Window &w : windows)
+    for (bool last : {false, true})
+      for (std::string t : {"f32", "f16", "bf16", "f64"}) {
+        if (!w.flags.empty()) // ceil_mode is one of pools
+          continue;
+        std::string kernel = w.kernel;
+        kernel.replace(kernel.find(", "), 2, "x");
+        std::string x = tensor(w.shape(w.in, last), t), y = tensor(w.shape(w.out, last), t),
+                    k = tensor(kernel + "x5", t), attrs = " {" + w.attributes(last) + "} : (";
+        // The bound is the rounding of up to 25 additions of numbers below 16 * 25.
+        batch.add({.name = "depthwise_conv " + x,
+                   .inputs = {x, k},
+                   .body = "%y = graph.depthwise_conv %0, %1" + attrs + x + ", " + k + ") -> " + y,
+                   .yields = {"%y : " + y},
+                   .ulps = 1,
+                   .absolute = 4e-5});
+        batch.add({.name = "depthwise_input_grad " + x,
+                   .inputs = {y, k},
+                   .body = "%x = graph.depthwise_input_grad %0, %1" + attrs + y + ", " + k + ") -> " + x,
+                   .yields = {"%x : " + x},
+                   .ulps = 1,
+                   .absolute = 4e-5});
+      }
+  batch.run();
+}
+
 TEST(WindowKernel, Resize) {
   struct Resize {
     std::string in, out, attributes;

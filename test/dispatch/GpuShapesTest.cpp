@@ -229,3 +229,49 @@ TEST(GpuShapes, ScatterAdd) {
   }
   cases.run(/*exact=*/true);
 }
+
+/// Depthwise convolutions and their gradients, which mpc-decompose makes windows and sums: one to three dimensions,
+/// strides, dilations, uneven padding, both layouts of activations and of weights, windows that are unrolled or not
+/// (7 x 7), and channels that do not fill a piece.
+TEST(GpuShapes, DepthwiseConvolutions) {
+  Cases cases;
+  for (int i = 0; i < 40; ++i) {
+    int64_t spatial = cases.pick(1, 3), samples = cases.pick(1, 3), channels = Shape{2, 3, 8, 24, 33}[cases.pick(0, 4)];
+    Shape kernel, strides, dilations, low, high, in, out;
+    for (int64_t d = 0; d < spatial; ++d) {
+      int64_t most = spatial == 3 ? 3 : 7;
+      kernel.push_back(cases.pick(1, most));
+      strides.push_back(cases.pick(1, 3));
+      dilations.push_back(cases.pick(1, 2));
+      low.push_back(cases.pick(0, 3));
+      high.push_back(cases.pick(0, 3));
+      int64_t cover = dilations[d] * (kernel[d] - 1) + 1;
+      in.push_back(std::max<int64_t>(1, cover - low[d] - high[d]) + cases.pick(0, 9));
+      out.push_back((in[d] + low[d] + high[d] - cover) / strides[d] + 1);
+    }
+    bool last = cases.pick(0, 2) > 0, weightLast = cases.pick(0, 1);
+    auto activation = [&](Shape space) {
+      space.insert(last ? space.end() : space.begin(), channels);
+      space.insert(space.begin(), samples);
+      return space;
+    };
+    Shape weights = kernel;
+    weights.insert(weightLast ? weights.end() : weights.begin(), 1);
+    weights.insert(weights.begin(), channels);
+    std::string element = cases.element(), x = tensor(activation(in), element), y = tensor(activation(out), element),
+                w = tensor(weights, element),
+                attributes = " {strides = " + list(strides) + ", dilations = " + list(dilations) +
+                             ", pad_low = " + list(low) + ", pad_high = " + list(high) +
+                             ", groups = " + std::to_string(channels) + " : i64" +
+                             (last ? ", layout = #graph<layout channels_last>" : "") +
+                             (weightLast ? ", weight_channels_last" : "") + "} : (";
+    auto op = [&](const std::string &name, const std::string &a, const std::string &b, const std::string &result) {
+      cases.add({a, b}, "%r = graph." + name + " %0, %1" + attributes + a + ", " + b + ") -> " + result, result,
+                {{-3, 3}});
+    };
+    op("conv", x, w, y);
+    op("conv_input_grad", y, w, x);
+    op("conv_weight_grad", x, y, w);
+  }
+  cases.run(/*exact=*/true);
+}

@@ -17,6 +17,7 @@ static std::optional<test::StatedError> functionError(StringRef mnemonic) {
              StatedError())
       .Cases({"not", "and", "or", "xor", "compare", "select", "is_nonfinite", "is_nan"}, StatedError())
       .Cases({"cast", "bitcast", "random", "max_pool", "max_pool_grad", "argmax"}, StatedError())
+      .Cases({"depthwise_conv", "depthwise_input_grad"}, StatedError())
       .Cases({"add", "sub", "mul", "div", "mod", "sqrt", "reciprocal", "prelu"}, StatedError())
       // exp and log are mpc's own approximations (passes/Lowering/MathApprox). The other functions are computed from
       // them, or by libm.
@@ -70,7 +71,8 @@ std::optional<int64_t> test::accumulationLength(Operation *operation) {
       .Case([](ContractionOpInterface op) {
         return llvm::product_of(op.getProduct().digits[unsigned(MatrixProduct::Axis::K)]);
       })
-      .Case<AvgPoolOp, AvgPoolGradOp, MaxPoolGradOp>([](auto op) { return llvm::product_of(op.getKernel()); })
+      .Case<AvgPoolOp, AvgPoolGradOp, MaxPoolGradOp, DepthwiseConvOp, DepthwiseInputGradOp>(
+          [](auto op) { return llvm::product_of(op.getKernel()); })
       .Case([](GatherGradOp op) { return typeOf(op.getIndices()).getNumElements(); })
       .Case([](ResizeOp op) { return int64_t(1) << typeOf(op.getX()).getRank(); })
       .Case([](ResizeGradOp op) {

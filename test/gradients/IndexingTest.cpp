@@ -174,6 +174,37 @@ void checkReductionsWithoutGradient(Checker &checker) {
   }
 }
 
+/// Checks depthwise convolutions as windows, which are made behind the gradients, and so are in no case.
+void checkDepthwise(Checker &checker) {
+  Block block;
+  OpBuilder b(&testContext());
+  b.setInsertionPointToEnd(&block);
+  Location loc = b.getUnknownLoc();
+  auto tensor = [&](Shape shape) {
+    HostTensor result(RankedTensorType::get(shape, b.getF64Type()), {});
+    result.values.resize(size_t(llvm::product_of(shape)));
+    for (auto [i, v] : llvm::enumerate(result.values))
+      v = 0.3 + double(i % 7) - 0.1 * double(i % 5);
+    return result;
+  };
+  HostTensor w = tensor({3, 2, 3});
+  for (Layout layout : {Layout::ChannelsFirst, Layout::ChannelsLast})
+    for (int64_t stride : {1, 2}) {
+      auto activation = [&](int64_t height, int64_t width) {
+        return tensor(layout == Layout::ChannelsFirst ? Shape{2, 3, height, width} : Shape{2, height, width, 3});
+      };
+      HostTensor x = activation(5, 4), y = activation(stride == 1 ? 5 : 3, 4);
+      Value xv = block.addArgument(x.type(), loc), yv = block.addArgument(y.type(), loc),
+            wv = block.addArgument(w.type(), loc);
+      Shape kernel{3, 2}, strides{stride, 1}, dilations{1, 1}, low{1, 0}, high{1, 1};
+      checker.check(DepthwiseConvOp::create(b, loc, y.type(), xv, wv, kernel, strides, dilations, low, high, layout),
+                    {x, w});
+      checker.check(
+          DepthwiseInputGradOp::create(b, loc, x.type(), yv, wv, kernel, strides, dilations, low, high, layout),
+          {y, w});
+    }
+}
+
 /// Runs the checks on all ops, once for all tests.
 const Checker &checked() {
   static const Checker checker = [] {
@@ -183,6 +214,7 @@ const Checker &checked() {
         checker.check(indexed, Tensors(operands));
     });
     checkReductionsWithoutGradient(checker);
+    checkDepthwise(checker);
     return checker;
   }();
   return checker;

@@ -24,7 +24,7 @@ import time
 import check
 
 # The seconds of each step, and of one program within it. The sum leaves time to unpack the programs.
-LIMITS = {"info": (15, 15), "launches": (60, 20), "memcheck": (120, 60), "racecheck": (120, 60), "trace": (60, 30), "tuner": (90, 30), "step": (90, 30)}
+LIMITS = {"info": (15, 15), "launches": (40, 20), "memcheck": (90, 45), "racecheck": (90, 45), "trace": (40, 20), "tuner": (200, 60), "step": (90, 30)}
 assert sum(seconds for seconds, _ in LIMITS.values()) <= 570
 SANITIZERS = ("/usr/local/cuda/bin/compute-sanitizer", "/usr/local/cuda/compute-sanitizer/compute-sanitizer")
 FOUND = 86  # the exit status of compute-sanitizer when it found something

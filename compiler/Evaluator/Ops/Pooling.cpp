@@ -135,6 +135,35 @@ struct AvgPoolGradModel : EvalModel<AvgPoolGradModel, AvgPoolGradOp> {
     return success();
   }
 };
+
+/// Calls add(y index, x index, w index) for each product of a depthwise convolution.
+template <typename OpT, typename Add>
+void walkDepthwise(OpT op, ArrayRef<int64_t> x, ArrayRef<int64_t> y, Add &&add) {
+  int64_t axis = channelAxis(op.getLayout(), int64_t(y.size())), inner = stridesOf(y)[axis], channels = y[axis];
+  Windows(op, x, y).walk([](int64_t) {},
+                         [&](int64_t i, int64_t at, int64_t p) { add(i, at, p * channels + i / inner % channels); },
+                         [](int64_t, int64_t) {});
+}
+
+struct DepthwiseConvModel : EvalModel<DepthwiseConvModel, DepthwiseConvOp> {
+  LogicalResult evaluate(Operation *op, Evaluation &e) const {
+    const std::vector<double> &x = e.operands[0].values, &w = e.operands[1].values;
+    std::vector<double> &y = e.results[0].values;
+    walkDepthwise(cast<DepthwiseConvOp>(op), e.operands[0].shape, e.results[0].shape,
+                  [&](int64_t i, int64_t at, int64_t k) { y[i] += x[at] * w[k]; });
+    return success();
+  }
+};
+
+struct DepthwiseInputGradModel : EvalModel<DepthwiseInputGradModel, DepthwiseInputGradOp> {
+  LogicalResult evaluate(Operation *op, Evaluation &e) const {
+    const std::vector<double> &dy = e.operands[0].values, &w = e.operands[1].values;
+    std::vector<double> &dx = e.results[0].values;
+    walkDepthwise(cast<DepthwiseInputGradOp>(op), e.results[0].shape, e.operands[0].shape,
+                  [&](int64_t i, int64_t at, int64_t k) { dx[at] += dy[i] * w[k]; });
+    return success();
+  }
+};
 } // namespace
 
 void mpc::attachPoolingModels(MLIRContext &c) {
@@ -142,4 +171,6 @@ void mpc::attachPoolingModels(MLIRContext &c) {
   MaxPoolGradOp::attachInterface<MaxPoolGradModel>(c);
   AvgPoolOp::attachInterface<AvgPoolModel>(c);
   AvgPoolGradOp::attachInterface<AvgPoolGradModel>(c);
+  DepthwiseConvOp::attachInterface<DepthwiseConvModel>(c);
+  DepthwiseInputGradOp::attachInterface<DepthwiseInputGradModel>(c);
 }

@@ -77,6 +77,20 @@ Followed AvgPoolGradOp::followingDim(OpOperand &operand, OpResult, int64_t dim) 
   return besideWindow(*this, operand, dim);
 }
 
+/// The weights of a depthwise convolution, [kernel..., C], belong to channels.
+template <typename Depthwise>
+static Followed besideDepthwise(Depthwise op, OpOperand &operand, OpResult result, int64_t dim) {
+  if (operand.getOperandNumber() == 0)
+    return besideWindow(op, operand, dim);
+  return onlyIf(dim == int64_t(op.getKernel().size()), channelAxis(op.getLayout(), typeOf(result).getRank()));
+}
+Followed DepthwiseConvOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  return besideDepthwise(*this, operand, result, dim);
+}
+Followed DepthwiseInputGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  return besideDepthwise(*this, operand, result, dim);
+}
+
 /// The windows that an element of a pool's operand lies in repeat with the stride, for neighbours along
 /// the last dimension.
 template <typename Pool>
@@ -86,6 +100,8 @@ static int64_t periodOf(Pool pool) {
 }
 int64_t MaxPoolGradOp::getPeriod() { return periodOf(*this); }
 int64_t AvgPoolGradOp::getPeriod() { return periodOf(*this); }
+int64_t DepthwiseInputGradOp::getPeriod() { return periodOf(*this); }
+int64_t DepthwiseConvOp::getPeriod() { return 1; }
 int64_t MaxPoolOp::getPeriod() { return 1; }
 int64_t AvgPoolOp::getPeriod() { return 1; }
 int64_t ResizeOp::getPeriod() { return 1; }
@@ -152,6 +168,22 @@ static Read windowsOver(Pool pool, OpOperand &operand, int64_t dim) {
 }
 Read MaxPoolGradOp::readRange(OpOperand &operand, OpResult, int64_t dim) { return windowsOver(*this, operand, dim); }
 Read AvgPoolGradOp::readRange(OpOperand &operand, OpResult, int64_t dim) { return windowsOver(*this, operand, dim); }
+
+/// Every element needs the whole kernel of its channel.
+template <typename Depthwise>
+static Read kernelOfChannel(Depthwise op, OpOperand &operand, OpResult result, int64_t dim) {
+  if (Followed channel = besideDepthwise(op, operand, result, dim))
+    return ReadRange{*channel};
+  return ReadRange{.dim = 0, .stride = 0, .span = op.getKernel()[dim]};
+}
+Read DepthwiseConvOp::readRange(OpOperand &operand, OpResult result, int64_t dim) {
+  return operand.getOperandNumber() == 0 ? windowAlong(*this, operand, dim)
+                                         : kernelOfChannel(*this, operand, result, dim);
+}
+Read DepthwiseInputGradOp::readRange(OpOperand &operand, OpResult result, int64_t dim) {
+  return operand.getOperandNumber() == 0 ? windowsOver(*this, operand, dim)
+                                         : kernelOfChannel(*this, operand, result, dim);
+}
 
 //===-- Reductions -------------------------------------------------------------------===//
 

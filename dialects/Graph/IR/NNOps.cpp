@@ -203,6 +203,24 @@ LogicalResult MaxPoolGradOp::verify() {
 }
 LogicalResult AvgPoolGradOp::verify() { return verifyPoolGrad(*this, {bool(getCeilMode())}); }
 
+//===-- Depthwise convolutions as windows --------------------------------------------===//
+
+template <typename OpT>
+static LogicalResult verifyDepthwise(OpT op, Value x, Value y) {
+  auto expected = poolShape(op.getLoc(), shapeOf(x), op, /*ceil=*/false);
+  if (failed(expected))
+    return failure();
+  if (ArrayRef<int64_t>(*expected) != shapeOf(y))
+    return op.emitOpError("the forward convolution gives [") << *expected << "], not [" << shapeOf(y) << "]";
+  Shape w(op.getKernel());
+  w.push_back(shapeOf(x)[channelAxis(op.getLayout(), typeOf(x).getRank())]);
+  if (ArrayRef<int64_t>(w) != shapeOf(op.getW()))
+    return op.emitOpError("w has to be [") << w << "], but it is [" << shapeOf(op.getW()) << "]";
+  return success();
+}
+LogicalResult DepthwiseConvOp::verify() { return verifyDepthwise(*this, getX(), getY()); }
+LogicalResult DepthwiseInputGradOp::verify() { return verifyDepthwise(*this, getDx(), getDy()); }
+
 //===-- Normalisation ---------------------------------------------------------------===//
 
 template <typename OpT>

@@ -88,6 +88,27 @@ def Graph_AvgPoolGradOp : Graph_Op<"avg_pool_grad", Follow, Differentiable, Wind
   let hasVerifier = 1;
 }
 
+//===-- Depthwise convolutions as windows --------------------------------------------===//
+
+class Graph_DepthwiseOp<string mnemonic> : Graph_Op<mnemonic, LowPrecision, NoGrad<"mpc-decompose makes it, behind the gradients">, WindowLoop, [SameOperandsAndResultElementType]> {
+  let extraClassDeclaration = classDeclaration # readRange;
+  let hasVerifier = 1;
+}
+def Graph_DepthwiseConvOp : Graph_DepthwiseOp<"depthwise_conv"> {
+  let summary = "convolution of each channel with weights of its own, as a sum over windows";
+  let description = [{
+    x and y are those of a `graph.conv` with as many groups as channels of x and of y; w is [kernel..., C]. Each output element is computed by itself, from neighbouring channels that
+    lie side by side in x and in w: on a GPU that takes less time than a matrix product of one column. Products are exact, sums are fp32 (fp64 for fp64), and the result is rounded once.
+  }];
+  let arguments = !con((ins Graph_Float:$x, Graph_Float:$w), PoolWindow);
+  let results = (outs Graph_Float:$y);
+}
+def Graph_DepthwiseInputGradOp : Graph_DepthwiseOp<"depthwise_input_grad"> {
+  let summary = "cotangent of a depthwise_conv's x, given that of y";
+  let arguments = !con((ins Graph_Float:$dy, Graph_Float:$w), PoolWindow);
+  let results = (outs Graph_Float:$dx);
+}
+
 //===-- Normalisation -----------------------------------------------------------===//
 
 // The form of a norm states which dimensions its values share and which stay where they are, see NormOpInterface.

@@ -56,6 +56,7 @@ struct GpuBlocks {
   int64_t rows = 4;                        ///< the rows of a block where a warp computes a row
   int64_t pieces = 4;                      ///< the most pieces of a row that a thread keeps in registers
   int64_t unrolledOps = 1500;              ///< the most ops that unrolling them may make
+  int64_t walkedOps = 640;                 ///< the same where a loop goes through more pieces
   int64_t rowThreads = mostBlockThreads;   ///< the most threads of a row
   int64_t memberRowThreads = blockThreads; ///< the same in a batch, whose members have blocks of one size
   int64_t tile = 32;                       ///< the side of a transpose's tiles

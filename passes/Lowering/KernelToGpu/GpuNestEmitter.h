@@ -15,7 +15,7 @@ class GpuNestEmitter : NestSpace {
 public:
   /// The plan's innermost loop counts pieces, if it has neighbours (splitNeighbours).
   GpuNestEmitter(const Plan &plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results, ElementEmitter &e)
-      : NestSpace(plan, dispatch, results, e), n(plan.vector) {}
+      : NestSpace(plan, dispatch, results, e), n(plan.vector), bodyOps(llvm::range_size(dispatch.getBody().front())) {}
 
   Blocks pointwise();
   Blocks tiles();
@@ -44,7 +44,8 @@ private:
 
   /// Makes the totals the results of the stage's reductions at the current kept point.
   void defineTotals(Stage stage, llvm::ArrayRef<mlir::Value> totals);
-  /// Calls body(carried) at every piece of the reduced space whose number is first + i*step.
+  /// Calls body(carried) at every piece of the reduced space whose number is first + i*step. Short bodies of several
+  /// pieces stand side by side.
   Values walk(mlir::Value first, int64_t step, mlir::ValueRange init,
               llvm::function_ref<Values(mlir::ValueRange)> body);
   /// Does the same without a loop. `inside` says whether the thread has this piece, and is null where every thread
@@ -62,7 +63,8 @@ private:
   /// Stores what each column has once; a thread takes one column, not n.
   void storeSingleColumns(Stage stage, ThreadReducer &reducer, const ColumnPlace &place);
 
-  const int64_t n; ///< the number of neighbours that a thread computes
+  const int64_t n;       ///< the number of neighbours that a thread computes
+  const int64_t bodyOps; ///< the ops of the dispatch
 };
 
 } // namespace mpc

@@ -19,10 +19,14 @@ using namespace mpc;
 
 GpuNestEmitter::Values GpuNestEmitter::walk(Value first, int64_t step, ValueRange init,
                                             llvm::function_ref<Values(ValueRange)> body) {
-  return threadLoop(e, first, iterations(plan.reduced), step, init, [&](Value piece, ValueRange carried) {
+  int64_t count = iterations(plan.reduced), ops = bodyOps * n, side = gpuBlocks.pieces;
+  while (side > 1 && (side * step > count || side * ops > gpuBlocks.walkedOps))
+    side /= 2;
+  auto at = [&](Value piece, ValueRange carried) {
     bindLinear(plan.reduced, piece);
     return body(carried);
-  });
+  };
+  return threadLoop(e, first, count, step, init, at, side);
 }
 
 void GpuNestEmitter::defineTotals(Stage stage, ArrayRef<Value> totals) {

@@ -26,10 +26,11 @@ inline mlir::Value toI64(ElementEmitter &e, mlir::Value x) { return e.zeroExtend
 
 /// for (i = first; i < count; i += step) carried = body(i, carried); returns the last values. No step is larger than a
 /// block, so kernel::verifyCountable sees to it that i + step stays below 2^31: the loop compares with the sign.
+/// `unrolled` iterations stand side by side.
 inline ScalarBuilder::Values threadLoop(ElementEmitter &e, mlir::Value first, int64_t count, int64_t step,
-                                        mlir::ValueRange init, ScalarBuilder::LoopBody body) {
+                                        mlir::ValueRange init, ScalarBuilder::LoopBody body, int64_t unrolled = 1) {
   mlir::Value by = e.i32(step), end = e.i32(count);
-  return e.loop(first, end, init, body, by);
+  return e.unrolledLoop(unrolled, first, end, init, body, by);
 }
 
 /// Creates memory that the threads of a block share.

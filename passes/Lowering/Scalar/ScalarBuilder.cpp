@@ -101,6 +101,18 @@ scf::ForOp ScalarBuilder::makeLoop(Value low, Value high, ValueRange init, LoopB
   return op;
 }
 
+ScalarBuilder::Values ScalarBuilder::unrolledLoop(int64_t count, Value low, Value high, ValueRange init, LoopBody body,
+                                                  Value step) {
+  scf::ForOp op = makeLoop(low, high, init, body, step);
+  if (count > 1) {
+    auto unroll =
+        LLVM::LoopUnrollAttr::get(b.getContext(), {}, b.getI32IntegerAttr(int32_t(count)), {}, {}, {}, {}, {});
+    op->setAttr("llvm.loop_annotation", LLVM::LoopAnnotationAttr::get(b.getContext(), {}, {}, {}, unroll, {}, {}, {},
+                                                                      {}, {}, {}, {}, {}, {}, {}, {}));
+  }
+  return Values(op.getResults());
+}
+
 ScalarBuilder::Values ScalarBuilder::loop(int64_t extent, ValueRange init, LoopBody body) {
   Value high = i64(extent), low = i64(0);
   return loop(low, high, init, body);

@@ -173,6 +173,8 @@ public:
   Values loop(Value low, Value high, mlir::ValueRange init, LoopBody body, Value step = {}) {
     return Values(makeLoop(low, high, init, body, step).getResults());
   }
+  /// The same, of which LLVM puts `count` iterations side by side, so that their loads are under way together.
+  Values unrolledLoop(int64_t count, Value low, Value high, mlir::ValueRange init, LoopBody body, Value step);
   /// Counts from 0 in i64.
   Values loop(int64_t extent, mlir::ValueRange init, LoopBody body);
   /// if (condition) body(); where the condition is null, just body().

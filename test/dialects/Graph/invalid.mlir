@@ -992,3 +992,19 @@ func.func @f(%x: tensor<1x8x5x5xf32>, %w: tensor<4x2x3x3xf32>) -> tensor<1x4x3x3
   %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 9223372036854775807 : i64} : (tensor<1x8x5x5xf32>, tensor<4x2x3x3xf32>) -> tensor<1x4x3x3xf32>
   return %0 : tensor<1x4x3x3xf32>
 }
+
+// -----
+
+func.func @f(%x: tensor<1x4x5xf32>, %w: tensor<3x2xf32>) {
+  // expected-error@+1 {{w has to be [3, 4], but it is [3, 2]}}
+  %0 = graph.depthwise_conv %x, %w {kernel = array<i64: 3>, strides = array<i64: 1>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<1x4x5xf32>, tensor<3x2xf32>) -> tensor<1x4x3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%dy: tensor<1x4x5xf32>, %w: tensor<3x4xf32>) {
+  // expected-error@+1 {{the forward convolution gives [1, 4, 3], not [1, 4, 5]}}
+  %0 = graph.depthwise_input_grad %dy, %w {kernel = array<i64: 3>, strides = array<i64: 1>, dilations = array<i64: 1>, pad_low = array<i64: 0>, pad_high = array<i64: 0>} : (tensor<1x4x5xf32>, tensor<3x4xf32>) -> tensor<1x4x5xf32>
+  return
+}

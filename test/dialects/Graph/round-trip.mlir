@@ -209,6 +209,11 @@ func.func @nn(%a: tensor<2x3xf16>, %x: tensor<1x4x5x6xf16>, %l: tensor<1x5x6x4xf
   %8 = graph.avg_pool %x {kernel = array<i64: 2, 2>, strides = array<i64: 1, 2>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 0>, count_include_pad} : (tensor<1x4x5x6xf16>) -> tensor<1x4x6x3xf16>
   // CHECK: graph.avg_pool_grad
   %9 = graph.avg_pool_grad %8 {kernel = array<i64: 2, 2>, strides = array<i64: 1, 2>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 0>, count_include_pad} : (tensor<1x4x6x3xf16>) -> tensor<1x4x5x6xf16>
+  %dw = graph.constant dense<1.0> : tensor<2x2x4xf16>
+  // CHECK: graph.depthwise_conv %{{.*}}, %{{.*}} {{.*}}kernel = array<i64: 2, 2>
+  %dc = graph.depthwise_conv %x, %dw {kernel = array<i64: 2, 2>, strides = array<i64: 1, 2>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 0>} : (tensor<1x4x5x6xf16>, tensor<2x2x4xf16>) -> tensor<1x4x6x3xf16>
+  // CHECK: graph.depthwise_input_grad %{{.*}}, %{{.*}} {{.*}}kernel = array<i64: 2, 2>
+  %di = graph.depthwise_input_grad %dc, %dw {kernel = array<i64: 2, 2>, strides = array<i64: 1, 2>, dilations = array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 0>} : (tensor<1x4x6x3xf16>, tensor<2x2x4xf16>) -> tensor<1x4x5x6xf16>
   // CHECK: graph.batch_norm
   %10, %11, %12 = graph.batch_norm %x, %s, %s {epsilon = 1.0e-05 : f64, axis = 1 : i64} : (tensor<1x4x5x6xf16>, tensor<4xf32>, tensor<4xf32>) -> (tensor<1x4x5x6xf16>, tensor<4xf32>, tensor<4xf32>)
   // CHECK: graph.layer_norm {{.*}}kind = #graph<norm layer>

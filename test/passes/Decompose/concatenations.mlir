@@ -61,3 +61,20 @@ func.func @wide(%x: tensor<2xf32>) -> tensor<132xf32> {
   %0 = graph.concat %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x, %x {axis = 0 : i64} : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<132xf32>
   return %0 : tensor<132xf32>
 }
+
+// -----
+// Each concatenation of a dense block continues the one before.
+// CHECK-LABEL: @dense
+// CHECK-SAME: (%[[A:.*]]: tensor<1xf32>, %[[B:.*]]: tensor<1xf32>, %[[C:.*]]: tensor<1xf32>, %[[D:.*]]: tensor<1xf32>)
+// CHECK-NEXT: %[[AB:.*]] = graph.concat %[[A]], %[[B]]
+// CHECK-NEXT: %[[ABC:.*]] = graph.concat %[[AB]], %[[C]]
+// CHECK-NEXT: %[[ABCD:.*]] = graph.concat %[[ABC]], %[[D]]
+// CHECK-NEXT: %[[OTHER:.*]] = graph.concat %[[A]], %[[C]], %[[B]]
+// CHECK-NEXT: return %[[AB]], %[[ABC]], %[[ABCD]], %[[OTHER]]
+func.func @dense(%a: tensor<1xf32>, %b: tensor<1xf32>, %c: tensor<1xf32>, %d: tensor<1xf32>) -> (tensor<2xf32>, tensor<3xf32>, tensor<4xf32>, tensor<3xf32>) {
+  %0 = graph.concat %a, %b {axis = 0 : i64} : (tensor<1xf32>, tensor<1xf32>) -> tensor<2xf32>
+  %1 = graph.concat %a, %b, %c {axis = 0 : i64} : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<3xf32>
+  %2 = graph.concat %a, %b, %c, %d {axis = 0 : i64} : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<4xf32>
+  %3 = graph.concat %a, %c, %b {axis = 0 : i64} : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<3xf32>
+  return %0, %1, %2, %3 : tensor<2xf32>, tensor<3xf32>, tensor<4xf32>, tensor<3xf32>
+}

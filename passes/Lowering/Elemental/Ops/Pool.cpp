@@ -1,4 +1,4 @@
-//===- Pool.cpp - elements of pooling and its gradients -----------------------===//
+//===- Pool.cpp - elements of pooling, of depthwise convolutions, and of their gradients ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Gradients are in gather form: an element of dx is a sum over the windows that cover it, so no two threads
@@ -22,8 +22,9 @@ using Window = llvm::SmallVector<WindowDim, 3>;
 using Values = llvm::SmallVector<Value>;
 } // namespace
 
-/// Windows up to this size are unrolled, so that a loop around them can be vectorised.
-constexpr int64_t unrollLimit = 16;
+/// Windows up to this size are unrolled, so that a loop around them can be vectorised. Those of depthwise convolutions
+/// are what a network's time goes to: up to 7 x 7.
+constexpr int64_t unrollLimit = 16, depthwiseUnrollLimit = 49;
 
 template <typename OpT>
 static Window windowOf(OpT op, Value in, Value out) {
@@ -40,7 +41,8 @@ static Window windowOf(OpT op, Value in, Value out) {
 /// Runs `body` for every position in the box of `extents`, in row-major order: unrolled with constant
 /// positions, or in loops.
 static Values forEach(ArrayRef<int64_t> extents, ArrayRef<Value> init, ElementEmitter &e,
-                      llvm::function_ref<Values(ArrayRef<Index>, ArrayRef<Value>)> body) {
+                      llvm::function_ref<Values(ArrayRef<Index>, ArrayRef<Value>)> body,
+                      int64_t unrollLimit = ::unrollLimit) {
   int64_t count = 1;
   for (int64_t n : extents)
     count *= n;
@@ -188,11 +190,13 @@ static Value emit(graph::AvgPoolOp op, unsigned, ArrayRef<Index> index, ElementE
 
 //===-- Gradients -------------------------------------------------------------------===//
 
-/// Sums `contribution(window index, position in the window)` over the windows that cover the input at
-/// `index`. Along a dimension these are the windows o = floor((i + padLow)/stride) - t for t = 0, 1, ...; the
-/// position is then ((i + padLow) mod stride + t*stride)/dilation.
-static Value sumOverWindows(ElementEmitter &e, const Window &window, ArrayRef<Index> index, Type type,
-                            llvm::function_ref<Value(ArrayRef<Index>, ArrayRef<Index>)> contribution) {
+/// Calls `step(window index, position in the window, valid, sum so far)` for the windows that cover the input at
+/// `index`, where `valid` is null or says whether there is such a window, and returns the last sum. Along a dimension
+/// these are the windows o = floor((i + padLow)/stride) - t for t = 0, 1, ...; the position is then
+/// ((i + padLow) mod stride + t*stride)/dilation.
+static Value overWindows(ElementEmitter &e, const Window &window, ArrayRef<Index> index, Type type,
+                         llvm::function_ref<Value(ArrayRef<Index>, ArrayRef<Index>, Value valid, Value sum)> step,
+                         int64_t unrollLimit = ::unrollLimit) {
   graph::Shape extents;
   IndexVector last, phase;
   for (const WindowDim &w : window) {
@@ -201,7 +205,7 @@ static Value sumOverWindows(ElementEmitter &e, const Window &window, ArrayRef<In
     phase.push_back(e.mod(index[w.axis] + Index(w.padLow), w.stride));
   }
   Value zero = e.constant(type, 0);
-  return forEach(extents, zero, e, [&](ArrayRef<Index> t, ArrayRef<Value> carried) -> Values {
+  auto body = [&](ArrayRef<Index> t, ArrayRef<Value> carried) -> Values {
     IndexVector o(index), k;
     Value valid;
     bool never = false;
@@ -215,11 +219,21 @@ static Value sumOverWindows(ElementEmitter &e, const Window &window, ArrayRef<In
     }
     if (never)
       return Values(carried);
+    return {step(o, k, valid, carried[0])};
+  };
+  return forEach(extents, zero, e, body, unrollLimit)[0];
+}
+
+/// Sums `contribution(window index, position in the window)` over the windows that cover the input at `index`.
+static Value sumOverWindows(ElementEmitter &e, const Window &window, ArrayRef<Index> index, Type type,
+                            llvm::function_ref<Value(ArrayRef<Index>, ArrayRef<Index>)> contribution) {
+  Value zero = e.constant(type, 0);
+  return overWindows(e, window, index, type, [&](ArrayRef<Index> o, ArrayRef<Index> k, Value valid, Value sum) {
     Value term = contribution(o, k);
     if (valid)
       term = e.select(valid, term, zero);
-    return {e.add(carried[0], term)};
-  })[0];
+    return e.add(sum, term);
+  });
 }
 
 static Value emit(graph::MaxPoolGradOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
@@ -244,7 +258,41 @@ static Value emit(graph::AvgPoolGradOp op, unsigned, ArrayRef<Index> index, Elem
   return e.round(sum, element);
 }
 
+//===-- Depthwise convolutions -----------------------------------------------------------===//
+
+/// Returns the sum with the product of an activation at `at` and the weight at position k of the window. Beside the
+/// tensor there is no product, so that an infinite weight times padding is no NaN.
+template <typename OpT>
+static Value addProduct(OpT op, ArrayRef<Index> at, ArrayRef<Index> k, Value valid, Value sum, ElementEmitter &e) {
+  IndexVector weight(k);
+  weight.push_back(at[graph::channelAxis(op.getLayout(), int64_t(at.size()))]);
+  Value next = e.fma(e.operand(op, 0, at), e.operand(op, 1, weight), sum);
+  return valid ? e.select(valid, next, sum) : next;
+}
+
+static Value emit(graph::DepthwiseConvOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  Window window = windowOf(op, op.getX(), op.getY());
+  Type element = graph::elementOf(op.getX()), type = ElementEmitter::registerType(element);
+  auto body = [&](ArrayRef<Index> k, ArrayRef<Value> carried) -> Values {
+    Value valid;
+    bool never = false;
+    IndexVector at = tap(e, window, index, k, valid, never);
+    return never ? Values(carried) : Values{addProduct(op, at, k, valid, carried[0], e)};
+  };
+  return e.round(forEach(kernelOf(window), e.constant(type, 0), e, body, depthwiseUnrollLimit)[0], element);
+}
+
+static Value emit(graph::DepthwiseInputGradOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  Window window = windowOf(op, op.getDx(), op.getDy());
+  Type element = graph::elementOf(op.getDx()), type = ElementEmitter::registerType(element);
+  auto step = [&](ArrayRef<Index> o, ArrayRef<Index> k, Value valid, Value sum) {
+    return addProduct(op, o, k, valid, sum, e);
+  };
+  return e.round(overWindows(e, window, index, type, step, depthwiseUnrollLimit), element);
+}
+
 #define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
 void mpc::attachPoolModels(MLIRContext *context) {
   ATTACH(MaxPoolOp), ATTACH(MaxPoolGradOp), ATTACH(AvgPoolOp), ATTACH(AvgPoolGradOp);
+  ATTACH(DepthwiseConvOp), ATTACH(DepthwiseInputGradOp);
 }

@@ -1,5 +1,6 @@
 // RUN: mpc-interpret %s | FileCheck %s
 // RUN: mpc-interpret %s --entry=average | FileCheck %s --check-prefix=AVERAGE
+// RUN: mpc-interpret %s --entry=depthwise | FileCheck %s --check-prefix=DEPTHWISE
 // These are matrix products, convolutions and pooling on numbers small enough to compute by hand.
 
 func.func @main() -> (tensor<2x2xf32>, tensor<2x1x1xf32>, tensor<1x1x3x3xf32>, tensor<1x3x3x1xf32>, tensor<1x1x2x2xf32>, tensor<1x2x2xf32>, tensor<1x1x3x3xf32>, tensor<1x1x2x2xf32>,
@@ -63,4 +64,15 @@ func.func @average() -> tensor<1x1x3xf32> {
   // AVERAGE: 0: tensor<1x1x3xf32> = {{\[\[\[}}4, 5, 5]]]
   %0 = graph.avg_pool_grad %dy {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 1>, pad_high = array<i64: 0>} : (tensor<1x1x2xf32>) -> tensor<1x1x3xf32>
   return %0 : tensor<1x1x3xf32>
+}
+
+// Each channel has weights of its own, [kernel, C]: 1 and 2 for the first, 10 and 20 for the second.
+func.func @depthwise() -> (tensor<1x2x2xf32>, tensor<1x2x3xf32>) {
+  %x = graph.constant dense<[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]]> : tensor<1x2x3xf32>
+  %w = graph.constant dense<[[1.0, 10.0], [2.0, 20.0]]> : tensor<2x2xf32>
+  // DEPTHWISE: 0: tensor<1x2x2xf32> = {{\[\[\[}}2, 8], [80, 170]]]
+  %0 = graph.depthwise_conv %x, %w {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 1>, pad_high = array<i64: 0>} : (tensor<1x2x3xf32>, tensor<2x2xf32>) -> tensor<1x2x2xf32>
+  // DEPTHWISE: 1: tensor<1x2x3xf32> = {{\[\[\[}}4, 8, 16], [1600, 1700, 3400]]]
+  %1 = graph.depthwise_input_grad %0, %w {kernel = array<i64: 2>, strides = array<i64: 2>, dilations = array<i64: 1>, pad_low = array<i64: 1>, pad_high = array<i64: 0>} : (tensor<1x2x2xf32>, tensor<2x2xf32>) -> tensor<1x2x3xf32>
+  return %0, %1 : tensor<1x2x2xf32>, tensor<1x2x3xf32>
 }
