@@ -102,7 +102,7 @@ class Gpt2(nn.Module):
         nn.init.normal_(self.tokens.weight, std=0.02)
 
     def forward(self, x):
-        return F.linear(self.norm(self.blocks(self.tokens(x) + self.positions)), self.tokens.weight).transpose(1, 2)
+        return F.linear(self.norm(self.blocks(self.tokens(x) + self.positions)), self.tokens.weight).flatten(0, 1)
 
 
 def recurrent_parameters(layer, values):
@@ -202,7 +202,8 @@ def main():
         assert not unexpected and all(name.endswith("num_batches_tracked") for name in missing), (missing, unexpected)
     model = model.to(device)
     if network == "gpt2":
-        x, label = (torch.randint(0, VOCABULARY, (int(batch), CONTEXT), device=device) for _ in range(2))
+        x = torch.randint(0, VOCABULARY, (int(batch), CONTEXT), device=device)
+        label = torch.randint(0, VOCABULARY, (int(batch) * CONTEXT,), device=device)
     else:
         x, label = torch.randn(int(batch), *shape, device=device), torch.randint(0, 10, (int(batch),), device=device)
     if len(shape) == 3:
