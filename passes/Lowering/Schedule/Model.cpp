@@ -13,8 +13,10 @@ static constexpr double launchClocks = 4000, fillClocks = 700, drainClocks = 800
 /// An estimate of L2's bandwidth for data that is written once and read once, as a multiple of memory's bandwidth.
 static constexpr double l2OfMemory = 2;
 /// The factor by which tensor cores get faster when an operand is loaded once for two blocks. Published for
-/// bf16 8192³ on an H100: 778 to 799 TFLOP/s.
-static constexpr double clusterGain = 1.025;
+/// bf16 8192³ on an H100: 778 to 799 TFLOP/s. Where both operands of a tile are equally large, sharing that of the
+/// columns gains more: eight of nine products of GPT-2 took 4 to 17 % longer on an H200 where that of the rows was
+/// shared, and one as long (docs/results/gpu-measured.md).
+static constexpr double clusterGain = 1.025, columnClusterGain = 1.03;
 /// A multiprocessor's path to L2 is 64 bytes wide; that copies reach 80 % of it is an estimate.
 static constexpr double l2BytesPerClock = 64 * 0.8;
 /// The time from the start of a copy until its bytes have arrived, under load.
@@ -40,6 +42,12 @@ double Estimate::clocks() const {
 }
 double Estimate::seconds(const GpuArch &arch) const { return clocks() / (arch.clockMHz * 1e6); }
 
+static double gainOfCluster(const Schedule &schedule) {
+  if (schedule.cluster == 1)
+    return 1;
+  return schedule.tile.m == schedule.tile.n && schedule.clusterAxis == Axis::M ? columnClusterGain : clusterGain;
+}
+
 Estimate mpc::hero::estimate(const Problem &p, const Schedule &schedule, const GpuArch &arch) {
   const Tile &tile = schedule.tile;
   const MainloopFacts &facts = factsOf(tile.mainloop);
@@ -51,7 +59,7 @@ Estimate mpc::hero::estimate(const Problem &p, const Schedule &schedule, const G
   e.waves = double(e.tiles) / arch.multiprocessors;
   double waves = std::ceil(e.waves), elementBytes = p.factor().getIntOrFloatBitWidth() / 8.0;
   e.math = waves * double(tile.m) * tile.n * tile.k * double(kTiles) /
-           (facts.multiplyAdds(p, arch) * tile.efficiency * (schedule.cluster > 1 ? clusterGain : 1));
+           (facts.multiplyAdds(p, arch) * tile.efficiency * gainOfCluster(schedule));
   double loadedM = schedule.clusterAxis == Axis::N ? double(tile.m) / schedule.cluster : tile.m,
          loadedN = schedule.clusterAxis == Axis::M ? double(tile.n) / schedule.cluster : tile.n;
   double feedRate = l2BytesPerClock;
