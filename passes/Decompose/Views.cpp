@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A view stands between two launches, so its operand is in memory. With a cast on the side where the type is larger, a
-// launch would do nothing but widen or narrow a tensor.
+// launch would do nothing but widen or narrow a tensor. A cast between types of one size moves like one that widens.
 //
 //   reshape(cast x : f16 to f32) -> cast(reshape x) : f16 to f32
 //   cast(reshape y) : f32 to f16 -> reshape(cast y : f32 to f16)

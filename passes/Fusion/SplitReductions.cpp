@@ -300,9 +300,11 @@ FailureOr<bool> Splitter::run() {
     return false;
   split = *found;
   bool reshaped = !split.prefersWhole && mayReshape();
-  // On a GPU small pieces take less than storing what the reductions read. (On the host a piece is a slice of work.)
-  if (!reshaped && split.whole == 0 && gpu)
-    split.whole = split.small;
+  // On a GPU too many or too few pieces take less than storing what the reductions read. (On the host a piece is a
+  // slice of work.)
+  bool isOther = !reshaped && split.whole == 0 && split.other != 0 && gpu;
+  if (isOther)
+    split.whole = split.other;
   if (!reshaped && split.whole == 0) {
     if (failed(storeOperands()))
       return failure();
@@ -316,6 +318,9 @@ FailureOr<bool> Splitter::run() {
     return failure();
   dispatch.replaceAllUsesWith(results->getResults());
   dispatch.erase();
+  // The results of many pieces are long reductions themselves, of values in memory.
+  if (isOther && failed(Splitter(*results, gpu).run()))
+    return failure();
   return true;
 }
 

@@ -83,14 +83,16 @@ std::optional<Split> fusion::splitOf(llvm::ArrayRef<int64_t> shape, llvm::ArrayR
   while (keep < split.end && pieces * slices < sizes.enoughPieces)
     pieces *= shape[keep++];
   if (pieces * slices >= sizes.enoughPieces && run / pieces >= 8)
-    (pieces <= sizes.mostPieces ? split.whole : split.small) = keep;
+    (pieces <= sizes.mostPieces ? split.whole : split.other) = keep;
+  else if (keep - 1 > split.begin)
+    split.other = keep - 1;
   int64_t most =
       std::min((sizes.wantedPieces + slices - 1) / slices, std::max<int64_t>(1, total / slices / sizes.leastPiece));
   for (int64_t d = 2; d <= most; ++d)
     if (run % d == 0)
       split.outer = d;
   split.inner = run / split.outer;
-  if (split.whole == 0 && split.outer == 1)
+  if (split.whole == 0 && split.outer == 1 && (split.other == 0 || !gpu))
     return std::nullopt;
   // Whole dimensions may make pieces that are far below what is worth a block.
   split.prefersWhole = split.whole != 0 && (split.outer == 1 || 2 * (total / slices / pieces) >= sizes.leastPiece);

@@ -14,7 +14,7 @@ struct Split {
   int64_t rank = 0; ///< of the operand
   int64_t begin = 0, end = 0;
   int64_t whole = 0;            ///< the dimensions [begin, whole) make enough pieces; 0 where none do
-  int64_t small = 0;            ///< the same, of pieces that are smaller than is good; 0 where none are
+  int64_t other = 0;            ///< the same where these are more or fewer pieces than is good; 0 where there is none
   int64_t outer = 1, inner = 1; ///< outer is 1 where the run has no divisor of the right size
   bool prefersWhole = false;    ///< the pieces of whole dimensions are large enough; reshaping gains nothing
 
