@@ -11,6 +11,8 @@
 #include "passes/Memory/EntryPlanner.h"
 #include "passes/Memory/Passes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
 #include <map>
 
 using namespace mlir;
@@ -133,19 +135,26 @@ void Arena::split(int64_t offset) {
   pieces.emplace(offset, rest);
 }
 
+/// The end of bytes that may lie, in a plan written by hand, at the largest number that there is.
+static int64_t endOf(int64_t offset, int64_t bytes) {
+  int64_t end;
+  return llvm::AddOverflow(offset, bytes, end) ? std::numeric_limits<int64_t>::max() : end;
+}
+
 void Arena::write(int64_t offset, int64_t bytes, Content content, Operation *writer) {
   if (bytes == 0)
     return;
+  int64_t end = endOf(offset, bytes);
   split(offset);
-  split(offset + bytes);
-  pieces.erase(pieces.lower_bound(offset), pieces.lower_bound(offset + bytes));
-  pieces.emplace(offset, Piece{offset + bytes, content, offset, writer});
+  split(end);
+  pieces.erase(pieces.lower_bound(offset), pieces.lower_bound(end));
+  pieces.insert_or_assign(offset, Piece{end, content, offset, writer});
 }
 
 LogicalResult Arena::expect(int64_t offset, int64_t bytes, Content content, int64_t from,
                             llvm::function_ref<InFlightDiagnostic()> error) const {
-  int64_t at = offset;
-  while (at < offset + bytes) {
+  int64_t at = offset, end = endOf(offset, bytes);
+  while (at < end) {
     auto found = pieces.upper_bound(at);
     const Piece *piece = found == pieces.begin() ? nullptr : &std::prev(found)->second;
     if (piece && piece->end > at && piece->content == content && piece->content.of && offset - piece->origin == from) {
@@ -154,7 +163,7 @@ LogicalResult Arena::expect(int64_t offset, int64_t bytes, Content content, int6
     }
     InFlightDiagnostic diagnostic = error();
     bool written = piece && piece->end > at, same = written && piece->content == content;
-    diagnostic << " at bytes " << offset << " to " << offset + bytes << ", where at byte " << at
+    diagnostic << " at bytes " << offset << " to " << end << ", where at byte " << at
                << (!written ? " nothing has been written"
                    : same   ? " lies another part of the tensor"
                             : " lies another tensor");

@@ -318,3 +318,16 @@ func.func @sum(%x: tensor<4xf32> {kernel.offset = 0 : i64}) {
   %0 = train.all_reduce %x {kernel.offset = 64 : i64} : tensor<4xf32>
   return
 }
+
+// -----
+// The place of the result ends beyond the largest number that there is.
+// expected-error @+2 {{returns result 0 at bytes 64 to 128, where at byte 64 nothing has been written}}
+// expected-note @+1 {{hint: this is a defect of mpc}}
+func.func @far(%x: tensor<16xf32> {kernel.offset = 0 : i64}) -> (tensor<16xf32> {kernel.offset = 64 : i64}) {
+  %0 = kernel.dispatch pointwise "far" (%x) {args = array<i64: 0, 9223372036854775807>} : (tensor<16xf32>) -> tensor<16xf32> {
+  ^bb0(%a: tensor<16xf32>):
+    %e = graph.exp %a : tensor<16xf32>
+    kernel.yield %e : tensor<16xf32>
+  }
+  return %0 : tensor<16xf32>
+}
