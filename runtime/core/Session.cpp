@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/core/Session.h"
 
+#include "runtime/host/Threads.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Random.h"
 
 #include <malloc.h>
 
 namespace mpc::rt {
+
+/// A normal number takes some 100 ns, so this many are worth a thread of their own.
+static constexpr int64_t kLeastDrawn = 1 << 16;
 
 Session::Session(std::shared_ptr<const Program> program, SessionOptions options)
     : program_(std::move(program)), options_(std::move(options)) {
@@ -240,6 +244,27 @@ void Session::beginSequence() {
       initializeVariable(s, options_.seed);
 }
 
+namespace {
+struct Drawing {
+  const Variable &variable;
+  RandomStream random;
+  std::byte *values;
+};
+} // namespace
+
+/// Draws values [begin, end), each of which depends on its number alone.
+static void draw(void *context, int64_t begin, int64_t end) {
+  const auto &[v, random, values] = *static_cast<const Drawing *>(context);
+  for (size_t i = size_t(begin); i < size_t(end); ++i) {
+    double x = v.init.first;
+    if (v.init.kind == Init::Normal)
+      x += v.init.second * random.normal(i);
+    else if (v.init.kind == Init::Uniform)
+      x += (v.init.second - v.init.first) * random.uniform(i);
+    storeDouble(v.dtype, values, i, x);
+  }
+}
+
 void Session::initializeVariable(const Stored &s, uint64_t seed) {
   const Variable &v = *s.variable;
   if (v.init.kind == Init::Copy)
@@ -247,20 +272,14 @@ void Session::initializeVariable(const Stored &s, uint64_t seed) {
   if (v.init.kind == Init::Data)
     return writeStored(s, {v.dtype, v.shape, program_->data().data() + v.init.offset});
   Tensor value(v.dtype, v.shape);
-  size_t count = size_t(value.elements());
-  RandomStream random(seed, v.name);
-  for (size_t i = 0; i < count; ++i) {
-    double x = v.init.first;
-    if (v.init.kind == Init::Normal)
-      x += v.init.second * random.normal(i);
-    else if (v.init.kind == Init::Uniform)
-      x += (v.init.second - v.init.first) * random.uniform(i);
-    else if (v.init.kind == Init::Seed)
-      break;
-    storeDouble(v.dtype, value.bytes.data(), i, x);
-  }
+  int64_t count = int64_t(value.elements());
+  Drawing drawing{v, RandomStream(seed, v.name), value.bytes.data()};
   if (v.init.kind == Init::Seed && count > 0)
     convert(MPC_U64, &seed, v.dtype, value.bytes.data(), 1);
+  else if (count <= kLeastDrawn)
+    draw(&drawing, 0, count);
+  else
+    Threads(options_.threads, Threads::Backend::OwnPool).parallelFor(draw, &drawing, count, kLeastDrawn);
   writeStored(s, value);
 }
 
