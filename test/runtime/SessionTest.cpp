@@ -6,6 +6,7 @@
 #include "runtime/core/Evaluate.h"
 #include "runtime/core/Trace.h"
 #include "runtime/core/data/Npz.h"
+#include "runtime/support/Random.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -286,6 +287,23 @@ TEST(Session, RandomInitialValuesDependOnSeedAndNameOnly) {
   EXPECT_GE(low, -1);
   EXPECT_LT(high, 3);
   EXPECT_NEAR(uniformMean, 1, 0.15);
+}
+
+/// Large variables are drawn in several threads.
+TEST(Session, RandomInitialValuesDependOnNoThreads) {
+  auto program = [] {
+    return Program::fromMemory(
+        R"({"format":1,"model":"r","batch":1,"variables":[{"name":"a","role":"parameter","dtype":"f32","shape":[200001],"init":{"kind":"normal","mean":0,"stddev":2}}],
+        "plans":[{"target":"host","arena_bytes":800064,"storage":[{"variable":"a","offset":0,"bytes":800004}],"entries":[]}]})");
+  };
+  SessionOptions one, four;
+  one.threads = 1;
+  four.threads = 4;
+  Tensor alone = Session(program(), one).variable("a");
+  EXPECT_EQ(alone.bytes, Session(program(), four).variable("a").bytes);
+  const RandomStream random(0, "a");
+  for (size_t i : {size_t(0), size_t(65536), size_t(131071), size_t(200000)})
+    EXPECT_EQ(alone.at(i), double(float(2 * random.normal(i)))) << i;
 }
 
 TEST(Session, BrokenManifestsAreErrors) {
