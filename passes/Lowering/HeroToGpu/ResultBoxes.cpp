@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/HeroToGpu/ResultBoxes.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/Space.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/Schedule/SharedBytes.h"
 
@@ -20,6 +21,12 @@ std::optional<Box> mpc::hero::resultBoxOf(const Problem &problem) {
     return std::nullopt;
   int ops = 0;
   Block &body = problem.dispatch->getRegion(0).front();
+  // A thread would read such a tensor in pieces of 4 bytes, all at once, for which it has too few registers.
+  Value hero = problem.hero->getResult(0);
+  for (Value argument : body.getArguments())
+    if (kernel::countOf(argument) >= kernel::countOf(hero) &&
+        llvm::any_of(argument.getUsers(), [&](Operation *user) { return user != problem.hero; }))
+      return std::nullopt;
   for (Operation &op : body.without_terminator())
     if (&op != problem.hero) {
       auto elemental = dyn_cast<ElementalOpInterface>(op);
