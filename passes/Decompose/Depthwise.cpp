@@ -48,30 +48,18 @@ struct Depthwise {
   }
 };
 
-struct DecomposeDepthwise : OpRewritePattern<ConvOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ConvOp op, PatternRewriter &rewriter) const override {
-    auto conv = Depthwise<ConvOp>::of(op);
+/// y of x and w, or dx of dy and w.
+template <typename OpT, typename WindowOpT>
+struct DepthwiseToWindows : OpRewritePattern<OpT> {
+  using OpRewritePattern<OpT>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpT op, PatternRewriter &rewriter) const override {
+    auto conv = Depthwise<OpT>::of(op);
     if (!conv)
       return failure();
     GraphBuilder m(rewriter, op.getLoc());
-    rewriter.replaceOp(op, m.create<DepthwiseConvOp>(op.getType(), op.getX(), conv->weights(m), conv->kernel,
-                                                     op.getStrides(), op.getDilations(), op.getPadLow(),
-                                                     op.getPadHigh(), op.getLayout()));
-    return success();
-  }
-};
-
-struct DecomposeDepthwiseInputGrad : OpRewritePattern<ConvInputGradOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ConvInputGradOp op, PatternRewriter &rewriter) const override {
-    auto conv = Depthwise<ConvInputGradOp>::of(op);
-    if (!conv)
-      return failure();
-    GraphBuilder m(rewriter, op.getLoc());
-    rewriter.replaceOp(op, m.create<DepthwiseInputGradOp>(op.getType(), op.getDy(), conv->weights(m), conv->kernel,
-                                                          op.getStrides(), op.getDilations(), op.getPadLow(),
-                                                          op.getPadHigh(), op.getLayout()));
+    rewriter.replaceOp(op, m.create<WindowOpT>(op.getType(), op->getOperand(0), conv->weights(m), conv->kernel,
+                                               op.getStrides(), op.getDilations(), op.getPadLow(), op.getPadHigh(),
+                                               op.getLayout()));
     return success();
   }
 };
@@ -124,5 +112,6 @@ private:
 } // namespace
 
 void mpc::populateDepthwisePatterns(RewritePatternSet &patterns) {
-  patterns.add<DecomposeDepthwise, DecomposeDepthwiseInputGrad, DecomposeDepthwiseWeightGrad>(patterns.getContext());
+  patterns.add<DepthwiseToWindows<ConvOp, DepthwiseConvOp>, DepthwiseToWindows<ConvInputGradOp, DepthwiseInputGradOp>,
+               DecomposeDepthwiseWeightGrad>(patterns.getContext());
 }
