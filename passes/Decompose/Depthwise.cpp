@@ -3,7 +3,7 @@
 //
 // As matrix products, depthwise convolutions have one column a group, which leaves 15 of 16 lanes of a tile idle. So
 // y and dx become sums over windows, whose neighbouring channels a thread computes together, and dw becomes one sum
-// for each position of the window. With * for the products of channels, and o, k for places of y and of the window:
+// for each position of the window. Here * multiplies channel by channel, o is a place of y, and k is one of the window:
 //
 //   y  = depthwise_conv(x, transposed w)
 //   dx = depthwise_input_grad(dy, transposed w)
@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 
-/// The largest window whose positions are unrolled.
+/// Code is unrolled for each position of a window, so a window has at most so many (Elemental/Ops/Pool.cpp, too).
 static constexpr int64_t kMostPositions = 49;
 
 namespace {
@@ -27,7 +27,7 @@ struct Depthwise {
   Shape x, w, kernel;
   int64_t channels, channelAxis;
 
-  /// Returns nullopt if the op is another convolution, or a larger one.
+  /// Returns nullopt if the op is another convolution, or if its window is larger than kMostPositions.
   static std::optional<Depthwise> of(OpT op) {
     Shape x(shapeOf(op.getInput())), y(shapeOf(op.getOutput())), w(shapeOf(op.getWeight()));
     int64_t axis = graph::channelAxis(op.getLayout(), int64_t(x.size())), channels = x[axis];

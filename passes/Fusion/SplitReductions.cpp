@@ -318,7 +318,7 @@ FailureOr<bool> Splitter::run() {
     return failure();
   dispatch.replaceAllUsesWith(results->getResults());
   dispatch.erase();
-  // The results of many pieces are long reductions themselves, of values in memory.
+  // To sum up many pieces is a long reduction itself, of values in memory.
   if (isOther && failed(Splitter(*results, gpu).run()))
     return failure();
   return true;

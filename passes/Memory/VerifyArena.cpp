@@ -135,7 +135,7 @@ void Arena::split(int64_t offset) {
   pieces.emplace(offset, rest);
 }
 
-/// The end of bytes that may lie, in a plan written by hand, at the largest number that there is.
+/// Returns where the bytes end. A plan that was written by hand may put them beyond the largest number that there is.
 static int64_t endOf(int64_t offset, int64_t bytes) {
   int64_t end;
   return llvm::AddOverflow(offset, bytes, end) ? std::numeric_limits<int64_t>::max() : end;

@@ -51,10 +51,8 @@ struct Code : ScalarBuilder {
   /// A loop that is never unrolled, for bodies whose registers are counted.
   Values rolledLoop(Value low, Value high, mlir::ValueRange init, LoopBody body, Value step = {}) {
     mlir::scf::ForOp op = makeLoop(low, high, init, body, step);
-    mlir::MLIRContext *context = b.getContext();
-    auto unroll = mlir::LLVM::LoopUnrollAttr::get(context, /*disable=*/b.getBoolAttr(true), {}, {}, {}, {}, {}, {});
-    op->setAttr("llvm.loop_annotation", mlir::LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {},
-                                                                            {}, {}, {}, {}, {}, {}, {}));
+    setUnroll(op,
+              mlir::LLVM::LoopUnrollAttr::get(b.getContext(), /*disable=*/b.getBoolAttr(true), {}, {}, {}, {}, {}, {}));
     return Values(op.getResults());
   }
   using ScalarBuilder::when;

@@ -101,15 +101,17 @@ scf::ForOp ScalarBuilder::makeLoop(Value low, Value high, ValueRange init, LoopB
   return op;
 }
 
+void ScalarBuilder::setUnroll(scf::ForOp loop, LLVM::LoopUnrollAttr unroll) {
+  loop->setAttr("llvm.loop_annotation", LLVM::LoopAnnotationAttr::get(loop.getContext(), {}, {}, {}, unroll, {}, {}, {},
+                                                                      {}, {}, {}, {}, {}, {}, {}, {}));
+}
+
 ScalarBuilder::Values ScalarBuilder::unrolledLoop(int64_t count, Value low, Value high, ValueRange init, LoopBody body,
                                                   Value step) {
   scf::ForOp op = makeLoop(low, high, init, body, step);
-  if (count > 1) {
-    auto unroll =
-        LLVM::LoopUnrollAttr::get(b.getContext(), {}, b.getI32IntegerAttr(int32_t(count)), {}, {}, {}, {}, {});
-    op->setAttr("llvm.loop_annotation", LLVM::LoopAnnotationAttr::get(b.getContext(), {}, {}, {}, unroll, {}, {}, {},
-                                                                      {}, {}, {}, {}, {}, {}, {}, {}));
-  }
+  if (count > 1)
+    setUnroll(op,
+              LLVM::LoopUnrollAttr::get(b.getContext(), {}, b.getI32IntegerAttr(int32_t(count)), {}, {}, {}, {}, {}));
   return Values(op.getResults());
 }
 

@@ -181,6 +181,8 @@ public:
   void when(Value condition, llvm::function_ref<void()> body);
 
 protected:
+  /// Tells LLVM how to unroll the loop.
+  static void setUnroll(mlir::scf::ForOp loop, mlir::LLVM::LoopUnrollAttr unroll);
   mlir::scf::ForOp makeLoop(Value low, Value high, mlir::ValueRange init, LoopBody body, Value step);
 
 private:
