@@ -26,6 +26,11 @@ class Peer:
         self.process.stdin.flush()
         return statistics.median(json.loads(self.process.stdout.readline()))
 
+    def peak_bytes(self):
+        """Returns the most memory that the process has had so far."""
+        with open(f"/proc/{self.process.pid}/status") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+
     def close(self):
         self.process.stdin.close()
         self.process.wait()

@@ -4,7 +4,7 @@
 usage: training.py NETWORK MODEL.onnx|- BATCH fp32|bf16|fp16 eager|compile|graphs cpu|cuda [THREADS]
 Reads lines `STEPS`, runs that many steps on one made-up batch and answers with a line of JSON that holds the seconds of each: measured by a clock on the
 CPU, and by events on a GPU, where nothing waits for a step. It uses channels-last tensors, fused SGD with momentum, autocast, and the gradient scaler in
-fp16. NETWORK is one of tools/models, a network of torchvision with its auxiliary losses (VISION; its MODEL is `-`), `gpt2` (GPT-2 124M with fused attention and AdamW), or `dcgan`. `graphs` is torch.compile in its mode reduce-overhead (CUDA graphs). `-` as the model keeps PyTorch's own initial values.
+fp16. NETWORK is one of tools/models, a network of torchvision with its auxiliary losses (VISION; its MODEL is `-`), `gpt2` (GPT-2 124M with fused attention and AdamW), `gpt-T` (4 layers, 256 wide, T tokens), or `dcgan`. `graphs` is torch.compile in its mode reduce-overhead (CUDA graphs). `-` as the model keeps PyTorch's own initial values.
 """
 import json
 import sys
@@ -15,7 +15,8 @@ from torch import nn
 from torch.nn import functional as F
 
 
-VOCABULARY, CONTEXT = 50304, 1024  # of gpt2
+# Sizes of gpt: vocabulary, context, width, heads, layers. gpt2 is GPT-2 124M with its vocabulary padded to a multiple of 64.
+GPT = {"gpt2": (50304, 1024, 768, 12, 12), **{f"gpt-{context}": (1024, context, 256, 4, 4) for context in (128, 1024, 4096)}}
 
 
 class Mlp(nn.Module):
@@ -92,13 +93,14 @@ class GptBlock(nn.Module):
         return x + self.narrow(F.gelu(self.wide(self.norm2(x)), approximate="tanh"))
 
 
-class Gpt2(nn.Module):
-    """The network `gpt` of tools/models at the size of GPT-2 124M (Radford et al. 2019), with its vocabulary padded to a multiple of 64."""
+class Gpt(nn.Module):
+    """The network `gpt` of tools/models (Radford et al. 2019)."""
 
-    def __init__(self):
+    def __init__(self, vocabulary, context, width, heads, layers):
         super().__init__()
-        self.tokens, self.positions = nn.Embedding(VOCABULARY, 768), nn.Parameter(0.02 * torch.randn(CONTEXT, 768))
-        self.blocks, self.norm = nn.Sequential(*(GptBlock(768, 12) for _ in range(12))), nn.LayerNorm(768)
+        self.vocabulary = vocabulary
+        self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Parameter(0.02 * torch.randn(context, width))
+        self.blocks, self.norm = nn.Sequential(*(GptBlock(width, heads) for _ in range(layers))), nn.LayerNorm(width)
         nn.init.normal_(self.tokens.weight, std=0.02)
 
     def forward(self, x):
@@ -138,7 +140,7 @@ def parameters(path):
 
 
 NETWORKS = {"mlp": (Mlp, (784,)), "lenet": (LeNet, (1, 28, 28)), "resnet18": (ResNet18, (3, 32, 32)), "lstm": (lambda: Recurrent(nn.LSTM), (64, 512)),
-            "gru": (lambda: Recurrent(nn.GRU), (64, 512)), "gpt2": (Gpt2, (CONTEXT,))}
+            "gru": (lambda: Recurrent(nn.GRU), (64, 512)), **{name: (lambda sizes=sizes: Gpt(*sizes), (sizes[1],)) for name, sizes in GPT.items()}}
 # Networks of torchvision: the side of their pictures, the share of each auxiliary loss, and further arguments.
 OWN_VALUES = {"init_weights": True}  # which is said, or torchvision warns
 VISION = {"alexnet": (224, 0, {}), "vgg16": (224, 0, {}), "googlenet": (224, 0.3, OWN_VALUES), "inception_v3": (299, 0.4, OWN_VALUES), "resnet50": (224, 0, {}),
@@ -201,14 +203,15 @@ def main():
         missing, unexpected = model.load_state_dict(parameters(model_path), strict=False)
         assert not unexpected and all(name.endswith("num_batches_tracked") for name in missing), (missing, unexpected)
     model = model.to(device)
-    if network == "gpt2":
-        x = torch.randint(0, VOCABULARY, (int(batch), CONTEXT), device=device)
-        label = torch.randint(0, VOCABULARY, (int(batch) * CONTEXT,), device=device)
+    if network in GPT:
+        vocabulary, context, *_ = GPT[network]
+        x = torch.randint(0, vocabulary, (int(batch), context), device=device)
+        label = torch.randint(0, vocabulary, (int(batch) * context,), device=device)
     else:
         x, label = torch.randn(int(batch), *shape, device=device), torch.randint(0, 10, (int(batch),), device=device)
     if len(shape) == 3:
         model, x = model.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True) if network == "gpt2" else torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True) if network in GPT else torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
     scaler = torch.amp.GradScaler(device, enabled=precision == "fp16")
     run = wrap(model)
 

@@ -18,6 +18,7 @@ using namespace mpc;
 
 void mpc::buildGpuDispatchPipeline(OpPassManager &manager, const GpuOptions &options, StageMark mark) {
   manager.addPass(createSetTargetPass({.name = options.arch->name.str()}));
+  manager.addPass(createDecomposeAttentionPass());
   manager.addPass(layout::createAssignOrdersPass());
   manager.addPass(layout::createPadChannelsPass());
   manager.addPass(createSimplifyPass());

@@ -15,8 +15,12 @@
 using namespace mlir;
 using namespace mpc;
 
+/// The scores of a block of attention, in fp32: with what is computed from them they lie in the caches of two cores.
+static constexpr int64_t attentionBlockBytes = int64_t(2) << 20;
+
 void mpc::buildHostPlanPipeline(OpPassManager &manager, const HostOptions &options, StageMark mark) {
   manager.addPass(createSetTargetPass({.name = "host"}));
+  manager.addPass(createDecomposeAttentionPass({.blockBytes = attentionBlockBytes}));
   // Layout comes first, because it handles whole ops (convolutions, batch norms), which decomposition takes apart. It
   // comes behind the training pipeline, because forward and backward pass are one graph there, with their casts, and an
   // activation that both read is stored in one order.

@@ -42,4 +42,31 @@ def DecomposePass : Pass<"mpc-decompose"> {
   let dependentDialects = ["::mpc::graph::GraphDialect", "::mpc::kernel::KernelDialect"];
   let statistics = [Statistic<"numDecomposed", "decomposed", "Composite ops taken apart">];
 }
+
+def DecomposeAttentionPass : Pass<"mpc-decompose-attention"> {
+  let summary = "Decomposes attention into products and softmaxes, in blocks of queries";
+  let description = [{
+    ```mlir
+    %y, %lse = graph.attention %q, %k, %v mask %m {scale = 0.125 : f64} : (tensor<2x4x9x64xf16>, ...
+    // becomes
+    %0 = graph.matmul %q, %k {transpose_b} ...
+    %1 = graph.select %m, (graph.mul (graph.cast %0), 0.125), -inf
+    %2 = graph.reduce_max %1 {axes = array<i64: 3>, keepdims = true} ...
+    %3 = graph.exp (graph.sub %1, %2)
+    %4 = graph.reduce_sum %3 {axes = array<i64: 3>, keepdims = true} ...
+    %lse = graph.add %2, (graph.log %4)
+    %y = graph.div (graph.matmul (graph.cast %3), %v), %4 ...
+    ```
+    Where all scores together take eight times `block-bytes` or more, and numbers are not dropped, a `graph.scan` over the heads computes them in blocks of that many bytes, so that they stay in
+    the CPU's caches and are never in memory as a whole. A block of queries leaves out the keys before the first one and behind the last one that it sees, if mask and bias follow from constants: of
+    causal attention about half. The gradient computes the scores again, block by block.
+
+    The pass is for targets that have no kernel of their own for attention. It comes before layout, which knows the ops that it makes.
+  }];
+  let options = [
+    Option<"blockBytes", "block-bytes", "int64_t", "0", "Bytes of the scores of a block in fp32; with 0, attention is not divided">,
+  ];
+  let dependentDialects = ["::mpc::graph::GraphDialect"];
+  let statistics = [Statistic<"numDecomposed", "decomposed", "Attentions and their gradients taken apart">];
+}
 #endif

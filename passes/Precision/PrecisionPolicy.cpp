@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Precision/PrecisionPolicy.h"
+#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Pattern.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -72,8 +73,11 @@ static bool isMnemonic(const llvm::Regex &regex, StringRef mnemonic) {
   return regex.match(mnemonic, &groups) && groups.front().size() == mnemonic.size();
 }
 
+/// The network may have written an attention as products, which lists name.
 bool PrecisionPolicy::UserList::matches(Operation *op, StringRef nodeName) const {
-  return isMnemonic(regex, op->getName().stripDialect()) || regex.match(nodeName);
+  bool hasProducts = isa<graph::AttentionOp, graph::AttentionGradOp>(op);
+  return isMnemonic(regex, op->getName().stripDialect()) || (hasProducts && isMnemonic(regex, "matmul")) ||
+         regex.match(nodeName);
 }
 
 void PrecisionPolicy::warnOfUnmatched(ModuleOp module) const {

@@ -1,9 +1,10 @@
 //===- Recognize.cpp - composed forms that have an op of their own ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Passes.td. The patterns are in ComposedNorms.cpp and StableLogs.cpp. Applying them ends because each rewrite
-// takes away one op that no rewrite makes: a logarithm of a sigmoid, softmax or sum; a product of a value with itself;
-// a quotient or product that ends a norm or applies its scale or bias; a reshape of a norm.
+// See Passes.td. The patterns are in ComposedAttention.cpp, ComposedGelu.cpp, ComposedNorms.cpp and StableLogs.cpp.
+// Applying them ends because each rewrite takes away one op that no rewrite makes: a logarithm of a sigmoid, softmax or
+// sum; a product with a softmax; a product with 1 + erf or 1 + tanh; a product of a value with itself; a quotient or
+// product that ends a norm or applies its scale or bias; a reshape of a norm.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Graph.h"
@@ -26,19 +27,24 @@ struct RecognizePass : mpc::impl::RecognizePassBase<RecognizePass> {
   using Base::Base;
   void runOnOperation() override {
     RewritePatternSet owned(&getContext());
+    simplify::populateComposedAttention(owned);
+    simplify::populateComposedGelu(owned);
     simplify::populateComposedNorms(owned);
     simplify::populateStableLogs(owned);
     FrozenRewritePatternSet patterns(std::move(owned));
-    auto count = [&] {
+    auto count = [&](auto isOne) {
       unsigned n = 0;
-      getOperation().walk([&](Operation *op) { n += isa<graph::NormOpInterface>(op); });
+      getOperation().walk([&](Operation *op) { n += isOne(op); });
       return n;
     };
-    unsigned before = count();
+    auto isNorm = [](Operation *op) { return isa<graph::NormOpInterface>(op); };
+    auto isAttention = [](Operation *op) { return isa<graph::AttentionOp>(op); };
+    unsigned norms = count(isNorm), attentions = count(isAttention);
     for (auto entry : getOperation().getOps<FunctionOpInterface>())
       if (!entry.isExternal() && failed(applyWithinBudget(entry, patterns)))
         return signalPassFailure();
-    numNorms += count() - std::min(before, count());
+    numNorms += count(isNorm) - std::min(norms, count(isNorm));
+    numAttentions += count(isAttention) - attentions;
   }
 };
 } // namespace

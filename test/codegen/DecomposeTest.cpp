@@ -15,9 +15,10 @@ using namespace mpc;
 using namespace mpc::test;
 
 /// Evaluates @f before and after mpc-decompose, rounding after every op, and compares. With `split` the dispatches of
-/// the host follow, and their reductions are split, at least one of them.
+/// the host follow, and their reductions are split, at least one of them. `blockBytes` is that of
+/// mpc-decompose-attention.
 static void check(const std::string &arguments, const std::string &body, const std::string &types, double ulps,
-                  double absolute, std::vector<Draw> draws = {}, bool split = false) {
+                  double absolute, std::vector<Draw> draws = {}, bool split = false, int64_t blockBytes = 0) {
   SCOPED_TRACE(body);
   auto context = makeContext();
   std::string names = "%r";
@@ -35,6 +36,7 @@ static void check(const std::string &arguments, const std::string &body, const s
         draw(cast<RankedTensorType>(type), draws.empty() ? Draw() : draws[std::min(i, draws.size() - 1)], random));
   ASSERT_TRUE(succeeded(Evaluator(*module, EvalMode::Rounded).run("f", inputs, expected)));
   PassManager passes(context.get());
+  passes.addPass(createDecomposeAttentionPass({.blockBytes = blockBytes}));
   passes.addPass(createDecomposePass());
   if (split)
     passes.addPass(fusion::createFormDispatchesPass());
@@ -194,6 +196,52 @@ TEST(Decompose, GroupNorm) {
             "%r, %ds, %db = graph.group_norm_grad %x, %s, %m, %i, %dy" + attrs + "(" + x + ", " + v + ", " + m + ", " +
                 m + ", " + x + ") -> (" + x + ", " + v + ", " + v + ")",
             x + ", " + v + ", " + v, 16, t == "f64" ? 1e-9 : 2e-2, {{-2, 2}, {0.5, 2}, {-0.5, 0.5}, {0.5, 2}, {-1, 1}});
+    }
+}
+
+/// Checks attention and its gradient, with what stands behind v in the op. Scores are rounded to t, as the op says,
+/// which moves their exponentials by as much as the largest score.
+static void checkAttention(const std::string &t, const std::string &operands, const std::string &arguments,
+                           const std::string &types, const std::string &attributes, int64_t keyHeads,
+                           int64_t blockBytes) {
+  std::string heads = std::to_string(keyHeads), s = t == "f64" ? "f64" : "f32";
+  std::string q = "tensor<2x4x16x8x" + t + ">", k = "tensor<2x" + heads + "x24x8x" + t + ">",
+              v = "tensor<2x" + heads + "x24x4x" + t + ">", y = "tensor<2x4x16x4x" + t + ">",
+              lse = "tensor<2x4x16x1x" + s + ">", attrs = " {scale = 0.25 : f64" + attributes + "} : ";
+  double absolute = t == "f64" ? 1e-12 : t == "f32" ? 4e-6 : t == "f16" ? 4e-3 : 3e-2;
+  std::string shared = "%q: " + q + ", %k: " + k + ", %v: " + v + arguments;
+  check(shared,
+        "%r, %l = graph.attention %q, %k, %v" + operands + attrs + "(" + q + ", " + k + ", " + v + types + ") -> (" +
+            y + ", " + lse + ")",
+        y + ", " + lse, 2, absolute, {{-1, 1}, {-1, 1}, {-1, 1}, {0, 1}}, false, blockBytes);
+  check("%lse: " + lse + ", %y: " + y + ", %dy: " + y + ", " + shared,
+        "%r, %dk, %dv = graph.attention_grad %q, %k, %v" + operands + " from %y, %lse, %dy" + attrs + "(" + q + ", " +
+            k + ", " + v + types + ", " + y + ", " + lse + ", " + y + ") -> (" + q + ", " + k + ", " + v + ")",
+        q + ", " + k + ", " + v, 2, absolute, {{2, 4}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {0, 1}}, false,
+        blockBytes);
+}
+
+/// Blocks of 512 bytes divide the scores of 12 KB into trips of one head and blocks of a few queries; larger ones into
+/// trips of several heads. Whole attentions have 0.
+TEST(Decompose, Attention) {
+  for (std::string t : {"f32", "f16", "bf16", "f64"})
+    for (int64_t blockBytes : {0, 512, 1536}) {
+      std::string s = t == "f64" ? "f64" : "f32";
+      checkAttention(t, "", "", "", "", 4, blockBytes);
+      checkAttention(t, "", "", "", "", 2, blockBytes);
+      auto masked = [&](const std::string &mask, int64_t keyHeads, const std::string &attributes = "") {
+        std::string m = "tensor<" + mask + "xi1>";
+        checkAttention(t, " mask %m", ", %m: " + m, ", " + m, attributes, keyHeads, blockBytes);
+      };
+      masked("1x1x16x24", 4, ", zero_rows");
+      masked("2x1x1x24", 2, ", fill = -3.0 : f64");
+      masked("2x1x16x24", 2, ", zero_rows");
+      masked("1x4x16x1", 1, ", fill = -1.0e4 : f64");
+      masked("2x4x16x24", 2, ", zero_rows");
+      for (std::string bias : {"1x1x16x24", "2x1x16x24", "1x4x1x24"}) {
+        std::string b = "tensor<" + bias + "x" + s + ">";
+        checkAttention(t, " bias %b", ", %b: " + b, ", " + b, "", 2, blockBytes);
+      }
     }
 }
 

@@ -291,7 +291,9 @@ TEST(Facts, CompositeOpsStateTheirFamily) {
     bool isNorm = name.hasInterface<NormOpInterface>();
     if (isNorm)
       norms.insert(name.getStringRef().str());
-    EXPECT_TRUE(isNorm || name.hasInterface<ProbabilityOpInterface>() ||
+    // Layout does not see attention: mpc-decompose-attention comes before it.
+    bool isAttention = name.getStringRef().starts_with("graph.attention");
+    EXPECT_TRUE(isNorm || isAttention || name.hasInterface<ProbabilityOpInterface>() ||
                 name.hasInterface<ClassificationLossOpInterface>() || name.hasInterface<ReductionOpInterface>())
         << name.getStringRef().str() << " is composite: derive it from the base class of its family, such as "
         << "Graph_NormOp, or state here that layout treats its family as it treats an op of one result";

@@ -18,6 +18,7 @@ const std::vector<Case> &test::allCases() {
     addMatmulCases(all);
     addPoolingCases(all);
     addNormalizationCases(all);
+    addAttentionCases(all);
     addScanCases(all);
     return all;
   }();

@@ -40,6 +40,7 @@ void addBinaryCases(std::vector<Case> &);
 void addReduceCases(std::vector<Case> &);
 void addTensorCases(std::vector<Case> &);
 void addMatmulCases(std::vector<Case> &);
+void addAttentionCases(std::vector<Case> &);
 void addPoolingCases(std::vector<Case> &);
 void addNormalizationCases(std::vector<Case> &);
 void addScanCases(std::vector<Case> &);

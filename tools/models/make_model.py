@@ -126,7 +126,7 @@ def gpt(net, options):
     net.constant("joined", [0, 0, width], np.int64)
     net.constant("causal", np.tril(np.ones((1, 1, context, context), bool)))
     net.constant("scale", 1 / np.sqrt(width / heads), np.float32)
-    net.constant("minus", -1e4, np.float32)
+    net.constant("minus", -np.inf, np.float32)
     x = net.node("Gather", [weight("wte", (options.vocabulary, width)), "inputs"], "tokens")
     x = net.node("Add", [x, weight("wpe", (context, width))], "embedded")
     for layer in range(layers):

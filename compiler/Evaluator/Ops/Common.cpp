@@ -84,6 +84,7 @@ void mpc::registerEvaluatorModels(DialectRegistry &registry) {
     attachReduceModels(*context);
     attachTensorModels(*context);
     attachScanModels(*context);
+    attachAttentionModels(*context);
     attachGatherModels(*context);
     attachMatmulModels(*context);
     attachPoolingModels(*context);

@@ -19,6 +19,7 @@ void attachTensorModels(mlir::MLIRContext &context);
 void attachScanModels(mlir::MLIRContext &context);
 void attachGatherModels(mlir::MLIRContext &context);
 void attachMatmulModels(mlir::MLIRContext &context);
+void attachAttentionModels(mlir::MLIRContext &context);
 void attachPoolingModels(mlir::MLIRContext &context);
 void attachNormalizationModels(mlir::MLIRContext &context);
 void attachLossModels(mlir::MLIRContext &context);

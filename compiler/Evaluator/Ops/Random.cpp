@@ -1,7 +1,7 @@
 //===- Random.cpp - random numbers, dropout, and the bits of numbers ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Ops/Models.h"
-#include "compiler/Evaluator/Philox.h"
+#include "compiler/Evaluator/Ops/Words.h"
 #include "dialects/Graph/IR/Normal.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/APFloat.h"
@@ -13,27 +13,6 @@ using namespace mpc;
 using namespace mpc::graph;
 
 namespace {
-
-/// The words of Philox that the elements of one op use.
-class Words {
-public:
-  Words(const HostTensor &seed, const HostTensor &step, int64_t salt)
-      : seed(uint64_t(int64_t(seed.values[0]))), step(uint64_t(int64_t(step.values[0]))), salt(uint32_t(salt)) {}
-  /// Word i % 4 of block i / 4.
-  uint32_t operator[](int64_t i) {
-    if (i / 4 != current)
-      block = Philox4x32({uint32_t(i / 4), salt, uint32_t(step), uint32_t(step >> 32)}, uint32_t(seed),
-                         uint32_t(seed >> 32));
-    current = i / 4;
-    return block[i % 4];
-  }
-
-private:
-  uint64_t seed, step;
-  uint32_t salt;
-  int64_t current = -1; // the number of `block`
-  Philox4x32 block{{}, 0, 0};
-};
 
 /// The operations that the formulas of Normal.h use, on numbers.
 struct Numbers {

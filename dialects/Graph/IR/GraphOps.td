@@ -6,5 +6,6 @@ include "dialects/Graph/IR/MathOps.td"
 include "dialects/Graph/IR/ReduceOps.td"
 include "dialects/Graph/IR/TensorOps.td"
 include "dialects/Graph/IR/NNOps.td"
+include "dialects/Graph/IR/AttentionOps.td"
 include "dialects/Graph/IR/ScanOps.td"
 #endif

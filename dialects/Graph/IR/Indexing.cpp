@@ -308,6 +308,37 @@ bool GroupNormGradOp::dependsOn(OpOperand &operand, OpResult result) {
   return result == getDx() || &operand != &getScaleMutable();
 }
 
+//===-- Attention --------------------------------------------------------------------===//
+
+/// lse does not depend on v, and not on what is dropped.
+bool AttentionOp::dependsOn(OpOperand &operand, OpResult result) {
+  unsigned i = operand.getOperandNumber(), dropout = 3 + (getMask() ? 1 : 0) + (getBias() ? 1 : 0);
+  return result == getY() || (i != 2 && i < dropout);
+}
+/// dv needs neither v nor y; dbias is made of ds, as dq is.
+bool AttentionGradOp::dependsOn(OpOperand &operand, OpResult result) {
+  return result != getDv() || (&operand != &getVMutable() && &operand != &getYMutable());
+}
+
+/// Samples follow samples; with as many heads of keys as of queries heads follow heads, and queries follow queries in
+/// what belongs to queries. A dimension of size 1 that is repeated leads nowhere.
+template <typename OpT>
+static Followed followed(OpT op, OpOperand &operand, OpResult result, int64_t dim, bool ofQueries) {
+  ArrayRef<int64_t> from = shapeOf(operand.get()), to = shapeOf(result);
+  if (from.size() != 4 || dim > 2 || from[dim] != to[dim])
+    return std::nullopt;
+  bool ownHeads = shapeOf(op.getQ())[1] == shapeOf(op.getK())[1];
+  bool isKeys = operand.getOperandNumber() == 1 || operand.getOperandNumber() == 2;
+  return onlyIf(dim == 0 || (dim == 1 && ownHeads) || (dim == 2 && ofQueries && !isKeys), dim);
+}
+Followed AttentionOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  return followed(*this, operand, result, dim, /*ofQueries=*/true);
+}
+Followed AttentionGradOp::followingDim(OpOperand &operand, OpResult result, int64_t dim) {
+  // dbias is a sum over the dimensions in which the bias has extent 1; the others are those of the scores.
+  return followed(*this, operand, result, dim, /*ofQueries=*/result == getDq() || result == getDbias());
+}
+
 //===-- Losses -----------------------------------------------------------------------===//
 
 /// Scores are [N, classes, d...]; labels and the losses of the samples are [N, d...].

@@ -66,14 +66,43 @@ void NestSpace::define(Operation *reduction, Value value) {
   e.define(reduction->getResult(0), index, value);
 }
 
+bool NestSpace::storesBesideLastStage() {
+  if (plan.fullResults.empty() || plan.stages.empty())
+    return false;
+  llvm::SmallPtrSet<Operation *, 8> last(llvm::from_range, plan.stages.back());
+  llvm::SetVector<Operation *> cone;
+  for (unsigned r : plan.fullResults)
+    cone.insert(yielded[r].getDefiningOp());
+  for (Operation *op : plan.stages.back())
+    cone.insert(op->getOperand(0).getDefiningOp());
+  for (size_t i = 0; i < cone.size(); ++i) {
+    Operation *op = cone[i];
+    if (!op)
+      continue;
+    bool isEarlier = isOfKind(op, LoopKind::Reduction) && !last.contains(op);
+    if (!isEarlier && !isOfKind(op, LoopKind::Elementwise) && !isOfKind(op, LoopKind::Generator) &&
+        !isOfKind(op, LoopKind::Broadcast))
+      return false;
+    if (!isEarlier) // an earlier one is a number by now
+      for (Value v : op->getOperands())
+        cone.insert(v.getDefiningOp());
+  }
+  return true;
+}
+
 void NestSpace::row() {
-  for (ArrayRef<Operation *> stage : plan.stages) {
-    Values sums =
-        loops(plan.reduced, stageInit(stage), [&](ArrayRef<Value> carried) { return stageStep(stage, carried); });
+  bool storesEarly = storesBesideLastStage();
+  for (auto [number, stage] : llvm::enumerate(plan.stages)) {
+    Values sums = loops(plan.reduced, stageInit(stage), [&, number = number, &stage = stage](ArrayRef<Value> carried) {
+      Values next = stageStep(stage, carried);
+      if (storesEarly && number + 1 == plan.stages.size())
+        storeResults(plan.fullResults, space);
+      return next;
+    });
     for (auto [op, sum] : llvm::zip_equal(stage, sums))
       define(op, reductionFinish(op, sum, e));
   }
-  if (!plan.fullResults.empty())
+  if (!plan.fullResults.empty() && !storesEarly)
     loops(plan.reduced, [&] { storeResults(plan.fullResults, space); });
   storeResults(plan.rowResults, keptSpace);
 }

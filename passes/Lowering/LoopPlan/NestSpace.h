@@ -37,6 +37,10 @@ protected:
   Values stageStep(llvm::ArrayRef<mlir::Operation *> stage, llvm::ArrayRef<mlir::Value> accumulators);
   /// Makes `value` the reduction's result at the current kept point.
   void define(mlir::Operation *reduction, mlir::Value value);
+  /// Returns whether the results of the full space need no reduction of the last stage, as the exponentials of a
+  /// softmax that is divided elsewhere. They are then stored in the loop of that stage, which reads the same elements.
+  /// All reads are at the current point, so that a result may share the buffer of an operand there too.
+  bool storesBesideLastStage();
   /// Emits one kept point for one thread: stage after stage with accumulators in registers, then the results.
   void row();
 

@@ -145,3 +145,73 @@ func.func @squares(%x: tensor<2000000xf64>) -> tensor<2000000xf64> {
   %y = graph.div %x, %r : (tensor<2000000xf64>, tensor<1xf64>) -> tensor<2000000xf64>
   return %y : tensor<2000000xf64>
 }
+
+// -----
+// GPT-2's GELU with its cube as a power, and torch's with products in another order.
+// CHECK-LABEL: @gelu_of_tanh
+// CHECK: %[[Y:.*]] = graph.gelu %arg0 {approximate}
+// CHECK: %[[Z:.*]] = graph.gelu %arg0 {approximate}
+// CHECK: return %[[Y]], %[[Z]]
+func.func @gelu_of_tanh(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %three = graph.constant dense<3.0> : tensor<f32>
+  %share = graph.constant dense<0.044715> : tensor<f32>
+  %root = graph.constant dense<0.79788456> : tensor<f32>
+  %half = graph.constant dense<0.5> : tensor<f32>
+  %one = graph.constant dense<1.0> : tensor<f32>
+  %cube = graph.pow %x, %three : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %term = graph.mul %cube, %share : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %sum = graph.add %x, %term : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %inner = graph.mul %root, %sum : (tensor<f32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %bent = graph.tanh %inner : tensor<4x8xf32>
+  %gate = graph.add %bent, %one : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %halved = graph.mul %x, %half : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %y = graph.mul %halved, %gate : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %square = graph.mul %x, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %cube2 = graph.mul %square, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %term2 = graph.mul %cube2, %share : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %sum2 = graph.add %x, %term2 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %inner2 = graph.mul %sum2, %root : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %bent2 = graph.tanh %inner2 : tensor<4x8xf32>
+  %gate2 = graph.add %one, %bent2 : (tensor<f32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %product = graph.mul %gate2, %x : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %z = graph.mul %product, %half : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  return %y, %z : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+// CHECK-LABEL: @gelu_of_erf
+// CHECK: %[[Y:.*]] = graph.gelu %arg0 : tensor<4x8xf32>
+// CHECK: return %[[Y]]
+func.func @gelu_of_erf(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %root = graph.constant dense<1.41421354> : tensor<f32>
+  %half = graph.constant dense<0.5> : tensor<f32>
+  %one = graph.constant dense<1.0> : tensor<f32>
+  %d = graph.div %x, %root : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %e = graph.erf %d : tensor<4x8xf32>
+  %gate = graph.add %e, %one : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %share = graph.mul %half, %gate : (tensor<f32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = graph.mul %x, %share : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+// Another number, and a gate of another value.
+// CHECK-LABEL: @almost_gelu
+// CHECK-NOT: graph.gelu
+func.func @almost_gelu(%x: tensor<4x8xf32>, %z: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %root = graph.constant dense<1.5> : tensor<f32>
+  %two = graph.constant dense<1.41421354> : tensor<f32>
+  %half = graph.constant dense<0.5> : tensor<f32>
+  %one = graph.constant dense<1.0> : tensor<f32>
+  %d = graph.div %x, %root : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %e = graph.erf %d : tensor<4x8xf32>
+  %gate = graph.add %e, %one : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %share = graph.mul %half, %gate : (tensor<f32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = graph.mul %x, %share : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %d2 = graph.div %x, %two : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %e2 = graph.erf %d2 : tensor<4x8xf32>
+  %gate2 = graph.add %e2, %one : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %share2 = graph.mul %half, %gate2 : (tensor<f32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y2 = graph.mul %z, %share2 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y, %y2 : tensor<4x8xf32>, tensor<4x8xf32>
+}

@@ -1,7 +1,8 @@
 //===- Attention.cpp - attention, rotary embeddings and caches --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The ops are compositions, so their gradients and precision are those of their parts.
+// An attention is one op, or a composition of others where something else reads its scores or they are capped. The
+// other ops are compositions, so their gradients and precision are those of their parts.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Import.h"
@@ -157,6 +158,8 @@ struct Attention {
     int64_t mode = n.intAttribute("qk_matmul_output_mode", 0);
     if (!(scale >= 0))
       n.limit("a negative scale is not supported", "", "scale");
+    if (mode < 0 || mode > 3)
+      n.fail("qk_matmul_output_mode is 0 to 3, not " + Twine(mode), "", "qk_matmul_output_mode");
     Type element = elementOf(q), precision = element;
     if (n.hasAttribute("softmax_precision"))
       precision = elementType(n.context, n.intAttribute("softmax_precision"));
@@ -166,7 +169,11 @@ struct Attention {
     // Both factors are multiplied by the root of the scale, as in the specification; so the product is less
     // likely to overflow 16 bits.
     Value root = n.number(std::sqrt(scale), q);
-    Value scores = product(n.mul(q, root), n.mul(k, root), /*transposed=*/true);
+    Value scaledQ = n.mul(q, root), scaledK = n.mul(k, root);
+    bool isEmpty = batch() * heads() * queries() * keys() == 0;
+    if (!n.used(3) && !(cap > 0) && precision == computeType(element) && !isEmpty)
+      return finish(whole(scaledQ, scaledK));
+    Value scores = product(scaledQ, scaledK, /*transposed=*/true);
     if (n.used(3) && mode == 0)
       n.out(3, scores);
     if (cap > 0)
@@ -174,11 +181,12 @@ struct Attention {
     if (n.used(3) && mode == 1)
       n.out(3, scores);
     Visibility seen = visibility();
+    checkMask(seen.allowed);
+    checkMask(seen.bias);
     if (seen.bias)
       scores = n.add(scores, seen.bias);
     if (seen.allowed)
       scores = n.select(seen.allowed, scores, n.number(kMinusInfinity, scores));
-    checkScores(scores);
     if (n.used(3) && mode == 2)
       n.out(3, scores);
     Value any;
@@ -193,10 +201,37 @@ struct Attention {
     weights = n.cast(weights, element);
     if (n.used(3) && mode == 3)
       n.out(3, weights);
-    if (mode < 0 || mode > 3)
-      n.fail("qk_matmul_output_mode is 0 to 3, not " + Twine(mode), "", "qk_matmul_output_mode");
+    finish(product(weights, n.cast(v, element), /*transposed=*/false));
+  }
 
-    Value y = product(weights, n.cast(v, element), /*transposed=*/false);
+  /// The attention as one op, for which nothing else may need the scores.
+  Value whole(Value scaledQ, Value scaledK) {
+    auto four = [&](Value x) {
+      Shape shape(4 - shapeOf(x).size(), 1);
+      llvm::append_range(shape, shapeOf(x));
+      return n.reshape(x, shape);
+    };
+    Visibility seen = visibility();
+    checkMask(seen.allowed);
+    checkMask(seen.bias);
+    SmallVector<Value> operands{scaledQ, scaledK, n.cast(v, elementOf(q))};
+    if (seen.allowed)
+      operands.push_back(four(seen.allowed));
+    if (seen.bias)
+      operands.push_back(n.cast(four(seen.bias), computeType(elementOf(q))));
+    return n
+        .make<AttentionOp>(operands,
+                           [&](AttentionOp::Properties &p) {
+                             p.operandSegmentSizes = {1, 1, 1, seen.allowed ? 1 : 0, seen.bias ? 1 : 0, 0, 0};
+                             p.scale = n.b.getF64FloatAttr(1);
+                             if (seen.allowed || seen.bias)
+                               p.zero_rows = n.b.getUnitAttr();
+                           })
+        .getY();
+  }
+
+  /// Sets the outputs, given y for each head.
+  void finish(Value y) {
     if (flat)
       y = n.reshape(n.transpose(y, {0, 2, 1, 3}), {batch(), queries(), heads() * shapeOf(y)[3]});
     n.out(0, y);
@@ -206,8 +241,11 @@ struct Attention {
       n.out(2, v);
   }
 
-  void checkScores(Value scores) {
-    if (shapeOf(scores) != ArrayRef<int64_t>{batch(), heads(), queries(), keys()})
+  /// Checks that a mask, or null, has the extents of the scores or 1.
+  void checkMask(Value x) {
+    Shape scores{batch(), heads(), queries(), keys()};
+    std::optional<Shape> broadcast = x ? broadcastShapes(scores, shapeOf(x)) : scores;
+    if (!broadcast || *broadcast != scores)
       n.fail("the mask does not broadcast to [" + Twine(batch()) + ", " + Twine(heads()) + ", " + Twine(queries()) +
              ", " + Twine(keys()) + "]");
   }

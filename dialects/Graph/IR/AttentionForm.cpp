@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "dialects/Graph/IR/AttentionForm.h"
+#include <cfloat>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+/// Returns x, whose dimensions are those of queries, with the rows of all heads that share a key as one matrix.
+Value AttentionForm::rows(const GraphBuilder &b, Value x) const {
+  ArrayRef<int64_t> shape = shapeOf(x);
+  return b.reshape(x, {shape[0], keyHeads(), heads() / keyHeads() * shape[2], shape[3]});
+}
+/// Returns the opposite of `rows`.
+Value AttentionForm::ofHeads(const GraphBuilder &b, Value x) const {
+  return b.reshape(x, {samples(), heads(), queries(), shapeOf(x)[3]});
+}
+
+/// s of graph.attention without its mask, in at least fp32.
+Value AttentionForm::openScores(const GraphBuilder &b) const {
+  Value product = b.matmul(rows(b, q), k, /*transposeA=*/false, /*transposeB=*/true);
+  Value s = b.mul(b.up(ofHeads(b, product)), scale);
+  return bias ? b.add(s, bias) : s;
+}
+/// Puts a number in place of what the mask hides.
+Value AttentionForm::hide(const GraphBuilder &b, Value s, double number) const {
+  return mask ? b.select(mask, s, number) : s;
+}
+
+Value AttentionForm::drop(const GraphBuilder &b, Value p) const {
+  return seed ? Value(b.create<DropoutOp>(p.getType(), p, seed, step, ratio, salt)) : p;
+}
+
+/// p is divided by its sum behind the product with v, where there are V numbers for each query in place of N.
+AttentionForm::Result AttentionForm::compute(const GraphBuilder &b) const {
+  Type element = elementOf(q);
+  double lowest = computeType(element).isF64() ? -DBL_MAX : -FLT_MAX;
+  Value open = openScores(b), s = hide(b, open, fill.value_or(-INFINITY));
+  // The largest score is finite: so s - largest is minus infinity, not NaN, where all of s are, and the loop that looks
+  // for it has a mask that vectors can have. (LLVM makes a branch of a maximum with minus infinity.)
+  Value largest = b.largest(fill ? s : hide(b, open, lowest), {3}, /*keepdims=*/true);
+  if (zeroRows)
+    largest = b.max(largest, lowest);
+  Value e = b.exp(b.sub(s, largest));
+  Value sum = b.sum(e, {3}, /*keepdims=*/true);
+  Value lse = b.add(largest, b.log(sum));
+  Value product = b.matmul(rows(b, b.cast(drop(b, e), element)), v);
+  Value y = b.div(b.up(ofHeads(b, product)), sum);
+  if (zeroRows) {
+    Value none = b.compare(Predicate::eq, sum, 0);
+    y = b.select(none, 0, y);
+    lse = b.select(none, INFINITY, lse);
+  }
+  return {b.cast(y, element), lse};
+}
+
+Value AttentionForm::deltaOf(const GraphBuilder &b, Value y, Value dy) {
+  Value up = b.up(dy);
+  return b.sum(b.mul(up, b.up(y)), {3}, /*keepdims=*/true);
+}
+
+AttentionForm::Cotangents AttentionForm::differentiate(const GraphBuilder &b, Value lse, Value delta, Value dy) const {
+  Type element = elementOf(q);
+  Value p = b.exp(b.sub(hide(b, openScores(b), fill.value_or(-INFINITY)), lse));
+  Value low = b.cast(drop(b, p), element);
+  Value dyRows = rows(b, dy);
+  Cotangents result;
+  result.dv = b.matmul(rows(b, low), dyRows, /*transposeA=*/true);
+  Value dp = ofHeads(b, b.matmul(dyRows, v, /*transposeA=*/false, /*transposeB=*/true));
+  Value ds = b.mul(p, b.sub(drop(b, b.up(dp)), delta));
+  if (mask && fill) // a number in place of the score is no function of q and k, and p may be above 0 there
+    ds = b.select(mask, ds, 0);
+  result.dscores = ds;
+  Value scaled = rows(b, b.cast(b.mul(ds, scale), element));
+  result.dq = ofHeads(b, b.matmul(scaled, k));
+  result.dk = b.matmul(scaled, rows(b, q), /*transposeA=*/true);
+  return result;
+}

@@ -1,0 +1,286 @@
+//===- Attention.cpp - attention becomes products and softmaxes ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Passes.td. A block is some queries of some heads with the keys that these queries see; the scores of one block
+// are in memory at a time. A scan goes through the heads, because it reads them where they lie; its body goes through
+// the queries, because those of one block see other keys than those of the next.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/Decompose/Passes.h"
+#include "passes/Decompose/VisibleKeys.h"
+#include "llvm/Support/MathExtras.h"
+#include <map>
+#include <tuple>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+namespace mpc {
+#define GEN_PASS_DEF_DECOMPOSEATTENTIONPASS
+#include "passes/Decompose/Passes.h.inc"
+} // namespace mpc
+
+/// The most blocks of queries in the body of a scan. Each has launches and, where it sees other keys than the other
+/// blocks, kernels of its own.
+static constexpr int64_t kMostBlocks = 8;
+
+namespace {
+
+/// Queries and the keys that they see.
+struct Block {
+  int64_t query, queries;
+  KeyRange keys;
+};
+
+/// How an attention is divided.
+struct Blocks {
+  int64_t heads = 0; ///< heads of keys, of all samples together, in each of `trips`; 0: the attention is not divided
+  int64_t trips = 1;
+  std::vector<Block> queries;
+};
+
+/// Returns whether some tensor that broadcasts to the scores differs between samples, or between heads.
+bool variesAlong(const AttentionForm &form, int64_t dim) {
+  return (form.mask && shapeOf(form.mask)[dim] > 1) || (form.bias && shapeOf(form.bias)[dim] > 1);
+}
+
+/// Divides the scores into blocks of about `bytes` in fp32, or leaves the attention whole where they are few.
+Blocks divide(const AttentionForm &form, int64_t bytes) {
+  int64_t keyHeads = form.samples() * form.keyHeads(), group = form.heads() / form.keyHeads();
+  int64_t ofHead = 4 * group * form.queries() * form.keys(); // bytes of the scores that belong to one head of keys
+  // An attention that is divided computes its scores once more, in the gradient as well; few scores are not worth the
+  // launches. Random numbers are counted through the whole tensor.
+  if (bytes == 0 || form.seed || keyHeads < 2 || keyHeads * ofHead < 8 * bytes)
+    return {};
+  // Each trip takes the heads of one sample or a part of them, or whole samples. Masks that differ between samples, but
+  // not between heads, are read where they lie if a trip takes a sample.
+  Blocks blocks;
+  int64_t most = std::max<int64_t>(2, bytes / ofHead);
+  for (int64_t heads = 1; heads <= keyHeads / 2; ++heads)
+    if (keyHeads % heads == 0 && heads <= most && (form.keyHeads() % heads == 0 || heads % form.keyHeads() == 0))
+      blocks.heads = heads;
+  if (variesAlong(form, 0) && !variesAlong(form, 1) && form.samples() > 1)
+    blocks.heads = form.keyHeads();
+  blocks.trips = keyHeads / blocks.heads;
+  int64_t count = std::clamp<int64_t>(llvm::divideCeil(blocks.heads * ofHead, bytes), 1,
+                                      std::min<int64_t>(kMostBlocks, form.queries()));
+  int64_t size = llvm::divideCeil(form.queries(), count);
+  for (int64_t query = 0; query < form.queries(); query += size)
+    blocks.queries.push_back({query, std::min(size, form.queries() - query), {0, form.keys()}});
+  return blocks;
+}
+
+/// Builds the scan of a divided attention, or of its gradient.
+class Repetition {
+public:
+  Repetition(const GraphBuilder &b, const AttentionForm &form, const Blocks &blocks)
+      : b(b), form(form), blocks(blocks), group(form.heads() / form.keyHeads()) {}
+
+  /// Builds the scan over the tensors that attention and its gradient share and `others`, all of queries. `body` gets
+  /// the form for the heads of a trip and their part of `others`, and returns what the trip gives: for each result, a
+  /// tensor that has the extents of the result in its last two dimensions.
+  SmallVector<Value> build(ValueRange others, ValueRange likeResults,
+                           llvm::function_ref<SmallVector<Value>(const AttentionForm &, ValueRange)> body) {
+    SmallVector<Value> invariants, stacked{ofQueries(form.q), ofKeys(form.k), ofKeys(form.v)};
+    llvm::append_range(stacked, llvm::map_range(others, [&](Value v) { return ofQueries(v); }));
+    SmallVector<Value> masks;
+    for (Value v : {form.mask, form.bias})
+      if (v)
+        (isShared(v) ? invariants : stacked).push_back(isShared(v) ? v : ofScores(v));
+    SmallVector<Type> types;
+    for (Value v : likeResults)
+      types.push_back(stackType(v));
+    auto scan = b.create<ScanOp>(blocks.trips, /*reverse=*/false, ValueRange(), invariants, stacked, types);
+
+    OpBuilder::InsertionGuard guard(b.builder);
+    b.builder.setInsertionPointToStart(&scan.getBlock());
+    auto invariant = scan.invariantArguments();
+    auto slices = scan.slices();
+    AttentionForm trip = form;
+    trip.q = slices[0], trip.k = slices[1], trip.v = slices[2];
+    size_t nextInvariant = 0, nextSlice = 3 + others.size();
+    for (Value *v : {&trip.mask, &trip.bias})
+      if (*v)
+        *v = isShared(*v) ? invariant[nextInvariant++] : slices[nextSlice++];
+    SmallVector<Value> given = body(trip, ValueRange(slices.slice(3, others.size())));
+    SmallVector<Value> yielded;
+    for (auto [v, type] : llvm::zip_equal(given, types))
+      yielded.push_back(b.reshape(v, ScanOp::sliceType(type).getShape()));
+    b.create<ScanYieldOp>(yielded);
+    b.builder.setInsertionPointAfter(scan);
+    SmallVector<Value> results;
+    for (auto [v, like] : llvm::zip_equal(scan.getStacks(), likeResults))
+      results.push_back(b.reshape(v, shapeOf(like)));
+    return results;
+  }
+
+private:
+  /// [B, H, M, ...] as [trips, heads of keys, H/K, M, ...], and [B, K, N, ...] as [trips, heads of keys, 1, N, ...]: a
+  /// head of keys is a sample of its own, which has as many heads as share it.
+  Value ofQueries(Value v) const {
+    return b.reshape(v, {blocks.trips, blocks.heads, group, shapeOf(v)[2], shapeOf(v)[3]});
+  }
+  Value ofKeys(Value v) const { return b.reshape(v, {blocks.trips, blocks.heads, 1, shapeOf(v)[2], shapeOf(v)[3]}); }
+  RankedTensorType stackType(Value like) const {
+    int64_t perHead = shapeOf(like)[1] / form.keyHeads();
+    return typeOf(like).clone({blocks.trips, blocks.heads, perHead, shapeOf(like)[2], shapeOf(like)[3]});
+  }
+
+  bool isShared(Value v) const { return shapeOf(v)[0] == 1 && shapeOf(v)[1] == 1; }
+  /// A mask or bias that differs between samples or heads, for each trip.
+  Value ofScores(Value v) const {
+    int64_t rows = shapeOf(v)[2], columns = shapeOf(v)[3], samples = form.samples(), keyHeads = form.keyHeads();
+    if (shapeOf(v)[1] > 1) {
+      Value spread = b.broadcast(v, {samples, form.heads(), rows, columns});
+      return b.reshape(spread, {blocks.trips, blocks.heads, group, rows, columns});
+    }
+    if (blocks.heads <= keyHeads) { // one sample in a trip
+      Value spread = b.broadcast(v, {samples, keyHeads / blocks.heads, rows, columns});
+      return b.reshape(spread, {blocks.trips, 1, 1, rows, columns});
+    }
+    Value spread = b.broadcast(v, {samples, keyHeads, rows, columns});
+    return b.reshape(spread, {blocks.trips, blocks.heads, 1, rows, columns});
+  }
+
+  const GraphBuilder &b;
+  const AttentionForm &form;
+  const Blocks &blocks;
+  int64_t group;
+};
+
+/// Returns indices first to last along dimension `dim`, of all where the dimension has extent 1.
+Value part(const GraphBuilder &b, Value v, int64_t dim, int64_t first, int64_t last) {
+  if (!v || shapeOf(v)[dim] == 1 || (first == 0 && last == shapeOf(v)[dim]))
+    return v;
+  Shape starts(4, 0), sizes(shapeOf(v)), ones(4, 1);
+  starts[dim] = first;
+  sizes[dim] = last - first;
+  return b.slice(v, starts, sizes, ones);
+}
+Value queriesOf(const GraphBuilder &b, Value v, const Block &block) {
+  return part(b, v, 2, block.query, block.query + block.queries);
+}
+AttentionForm formOf(const GraphBuilder &b, AttentionForm form, const Block &block) {
+  form.q = queriesOf(b, form.q, block);
+  form.k = part(b, form.k, 2, block.keys.first, block.keys.last);
+  form.v = part(b, form.v, 2, block.keys.first, block.keys.last);
+  for (Value *v : {&form.mask, &form.bias})
+    *v = part(b, queriesOf(b, *v, block), 3, block.keys.first, block.keys.last);
+  return form;
+}
+
+Value concatenated(const GraphBuilder &b, ArrayRef<Value> parts) {
+  return parts.size() == 1 ? parts.front() : Value(b.create<ConcatOp>(parts, 2));
+}
+
+void decompose(AttentionOp op, const Blocks &blocks) {
+  OpBuilder builder(op);
+  GraphBuilder b(builder, op.getLoc());
+  AttentionForm form = AttentionForm::of(op);
+  if (blocks.heads == 0) {
+    AttentionForm::Result whole = form.compute(b);
+    return op.replaceAllUsesWith(ValueRange{whole.y, whole.lse});
+  }
+  SmallVector<Value> results =
+      Repetition(b, form, blocks).build({}, op->getResults(), [&](const AttentionForm &trip, ValueRange) {
+        SmallVector<Value> y, lse;
+        for (const Block &block : blocks.queries) {
+          AttentionForm::Result part = formOf(b, trip, block).compute(b);
+          y.push_back(part.y);
+          lse.push_back(part.lse);
+        }
+        return SmallVector<Value>{concatenated(b, y), concatenated(b, lse)};
+      });
+  op.replaceAllUsesWith(results);
+}
+
+void decompose(AttentionGradOp op, const Blocks &blocks) {
+  OpBuilder builder(op);
+  GraphBuilder b(builder, op.getLoc());
+  AttentionForm form = AttentionForm::of(op);
+  Value delta = AttentionForm::deltaOf(b, op.getY(), op.getDy());
+  if (blocks.heads == 0) {
+    AttentionForm::Cotangents whole = form.differentiate(b, op.getLse(), delta, op.getDy());
+    SmallVector<Value> results{whole.dq, whole.dk, whole.dv};
+    if (op.getDbias())
+      results.push_back(b.sumTo(whole.dscores, shapeOf(op.getBias())));
+    return op.replaceAllUsesWith(results);
+  }
+  Type element = elementOf(op.getQ());
+  SmallVector<Value> results =
+      Repetition(b, form, blocks)
+          .build({op.getLse(), delta, op.getDy()}, op->getResults(), [&](const AttentionForm &trip, ValueRange others) {
+            SmallVector<Value> dq;
+            Value dk, dv;
+            // The cotangents of keys are sums over the blocks that see them, which are rounded once at the end.
+            auto addTo = [&](Value &sum, Value part, const Block &block) {
+              Shape low(4, 0), high(4, 0), none(4, 0);
+              low[2] = block.keys.first;
+              high[2] = trip.keys() - block.keys.last;
+              Value wide = b.up(part);
+              Value padded = low[2] || high[2] ? b.padZeros(wide, low, high, none) : wide;
+              sum = sum ? b.add(sum, padded) : padded;
+            };
+            for (const Block &block : blocks.queries) {
+              AttentionForm::Cotangents part =
+                  formOf(b, trip, block)
+                      .differentiate(b, queriesOf(b, others[0], block), queriesOf(b, others[1], block),
+                                     queriesOf(b, others[2], block));
+              dq.push_back(part.dq);
+              addTo(dk, part.dk, block);
+              addTo(dv, part.dv, block);
+            }
+            return SmallVector<Value>{concatenated(b, dq), b.cast(dk, element), b.cast(dv, element)};
+          });
+  op.replaceAllUsesWith(results);
+}
+
+struct DecomposeAttention : mpc::impl::DecomposeAttentionPassBase<DecomposeAttention> {
+  using DecomposeAttentionPassBase::DecomposeAttentionPassBase;
+  void runOnOperation() override {
+    getOperation()->walk([&](Operation *op) {
+      if (auto attention = dyn_cast<AttentionOp>(op))
+        decompose(attention, blocksOf(attention));
+      else if (auto grad = dyn_cast<AttentionGradOp>(op))
+        decompose(grad, blocksOf(grad));
+      else
+        return;
+      op->erase();
+      ++numDecomposed;
+    });
+    visible.clear();
+  }
+
+private:
+  template <typename OpT>
+  Blocks blocksOf(OpT op) {
+    AttentionForm form = AttentionForm::of(op);
+    bool needsAllScores = op->getNumResults() > 3; // the cotangent of a bias is a sum over samples or heads
+    Blocks blocks = needsAllScores ? Blocks() : divide(form, blockBytes);
+    if (blocks.heads == 0 || (!form.mask && !form.bias))
+      return blocks;
+    // The layers of a network share their masks.
+    auto [keys, isNew] = visible.try_emplace(
+        std::tuple(form.mask.getAsOpaquePointer(), form.bias.getAsOpaquePointer(), form.fill.value_or(-INFINITY)));
+    if (isNew)
+      keys->second = visibleKeys(form);
+    if (keys->second)
+      for (Block &block : blocks.queries)
+        block.keys = unionOf(*keys->second, block);
+    return blocks;
+  }
+  static KeyRange unionOf(ArrayRef<KeyRange> ranges, const Block &block) {
+    KeyRange keys = ranges[block.query];
+    for (const KeyRange &range : ranges.slice(block.query, block.queries)) {
+      keys.first = std::min(keys.first, range.first);
+      keys.last = std::max(keys.last, range.last);
+    }
+    return keys;
+  }
+
+  /// What visibleKeys gave for a mask, a bias and a fill; neither mask nor bias is erased by this pass.
+  std::map<std::tuple<const void *, const void *, double>, std::optional<std::vector<KeyRange>>> visible;
+};
+
+} // namespace

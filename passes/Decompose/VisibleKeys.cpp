@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/Decompose/VisibleKeys.h"
+#include "llvm/ADT/DenseMap.h"
+#include <functional>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+namespace {
+
+/// Computes one row of matrices that follow from constants. All dimensions but the last two must be 1.
+class RowReader {
+public:
+  using Row = std::vector<double>;
+  explicit RowReader(int64_t row) : row(row) {}
+
+  /// Returns the row, or its only element where the matrix has one column; null where v does not follow from constants.
+  const Row *read(Value v) {
+    if (auto found = known.find(v); found != known.end())
+      return found->second.get();
+    std::optional<Row> numbers = compute(v);
+    return (known[v] = numbers ? std::make_unique<Row>(std::move(*numbers)) : nullptr).get();
+  }
+
+private:
+  std::optional<Row> compute(Value v) {
+    Operation *op = v.getDefiningOp();
+    ArrayRef<int64_t> shape = shapeOf(v);
+    if (!op || depth > kDeepest || llvm::product_of(shape.drop_back(std::min<size_t>(2, shape.size()))) != 1)
+      return std::nullopt;
+    ++depth;
+    std::optional<Row> result = compute(op, shape.empty() ? 1 : shape.back(), rowsOf(shape));
+    --depth;
+    return result;
+  }
+
+  static int64_t rowsOf(ArrayRef<int64_t> shape) { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }
+
+  std::optional<Row> compute(Operation *op, int64_t columns, int64_t rows) {
+    Row result(columns);
+    if (auto constant = dyn_cast<ConstantOp>(op))
+      return ofConstant(constant, columns, rows);
+    if (auto iota = dyn_cast<IotaOp>(op)) {
+      int64_t rank = typeOf(iota.getResult()).getRank(), axis = iota.getAxis();
+      for (int64_t i = 0; i < columns; ++i)
+        result[i] = axis == rank - 1 ? double(i) : axis == rank - 2 ? double(row) : 0;
+      return result;
+    }
+    if (isa<ReshapeOp>(op)) // only dimensions of size 1 come and go
+      if (ArrayRef<int64_t> from = shapeOf(op->getOperand(0));
+          (from.empty() ? 1 : from.back()) != columns || rowsOf(from) != rows)
+        return std::nullopt;
+    SmallVector<const Row *> operands;
+    for (Value v : op->getOperands()) {
+      operands.push_back(read(v));
+      if (!operands.back())
+        return std::nullopt;
+    }
+    // A row of one element stands for all columns.
+    auto at = [&](unsigned operand, int64_t i) { return (*operands[operand])[operands[operand]->size() == 1 ? 0 : i]; };
+    auto unary = [&](auto fn) {
+      for (int64_t i = 0; i < columns; ++i)
+        result[i] = fn(at(0, i));
+      return std::optional(std::move(result));
+    };
+    auto binary = [&](auto fn) {
+      for (int64_t i = 0; i < columns; ++i)
+        result[i] = fn(at(0, i), at(1, i));
+      return std::optional(std::move(result));
+    };
+    if (isa<ReshapeOp, BroadcastOp>(op))
+      return unary([](double x) { return x; });
+    // Integers and masks become other numbers and back; nothing is rounded by what masks are made of.
+    if (auto cast = dyn_cast<CastOp>(op))
+      return elementOf(cast.getY()).isInteger(1) ? unary([](double x) -> double { return x != 0; })
+                                                 : unary([](double x) { return x; });
+    if (isa<NotOp>(op))
+      return unary([](double x) -> double { return x == 0; });
+    if (isa<AddOp>(op))
+      return binary(std::plus<double>());
+    if (isa<SubOp>(op))
+      return binary(std::minus<double>());
+    if (isa<MulOp>(op))
+      return binary(std::multiplies<double>());
+    if (isa<AndOp>(op))
+      return binary([](double x, double y) -> double { return x != 0 && y != 0; });
+    if (isa<OrOp>(op))
+      return binary([](double x, double y) -> double { return x != 0 || y != 0; });
+    if (isa<SelectOp>(op)) {
+      for (int64_t i = 0; i < columns; ++i)
+        result[i] = at(0, i) != 0 ? at(1, i) : at(2, i);
+      return result;
+    }
+    if (auto compare = dyn_cast<CompareOp>(op))
+      switch (compare.getPredicate()) {
+      case Predicate::eq:
+        return binary(std::equal_to<double>());
+      case Predicate::ne:
+        return binary(std::not_equal_to<double>());
+      case Predicate::lt:
+        return binary(std::less<double>());
+      case Predicate::le:
+        return binary(std::less_equal<double>());
+      case Predicate::gt:
+        return binary(std::greater<double>());
+      case Predicate::ge:
+        return binary(std::greater_equal<double>());
+      }
+    return std::nullopt;
+  }
+
+  std::optional<Row> ofConstant(ConstantOp constant, int64_t columns, int64_t rows) const {
+    auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!dense)
+      return std::nullopt;
+    Row result(columns);
+    int64_t begin = dense.isSplat() || rows == 1 ? 0 : row * columns;
+    auto at = [&](int64_t i) { return dense.isSplat() ? 0 : begin + i; };
+    if (isFloat(dense.getElementType()))
+      for (int64_t i = 0; i < columns; ++i)
+        result[i] = dense.getValues<APFloat>()[at(i)].convertToDouble();
+    else
+      for (int64_t i = 0; i < columns; ++i) {
+        APInt number = dense.getValues<APInt>()[at(i)];
+        bool isUnsigned = number.getBitWidth() == 1 || dense.getElementType().isUnsignedInteger();
+        result[i] = isUnsigned ? double(number.getZExtValue()) : double(number.getSExtValue());
+      }
+    return result;
+  }
+
+  static constexpr int kDeepest = 32;
+  int64_t row;
+  int depth = 0;
+  llvm::DenseMap<Value, std::unique_ptr<Row>> known; ///< null where a value does not follow from constants
+};
+
+} // namespace
+
+std::optional<std::vector<KeyRange>> mpc::visibleKeys(const AttentionForm &form) {
+  constexpr double least = -1e30; // e^(least - s) is 0 for every score s that is computed in 16 bits or is of use
+  if (!form.mask && !form.bias)
+    return std::nullopt;
+  bool hides = form.mask && form.fill.value_or(-INFINITY) <= least;
+  std::vector<KeyRange> ranges;
+  for (int64_t row = 0; row < form.queries(); ++row) {
+    RowReader reader(row);
+    const RowReader::Row *mask = nullptr, *bias = nullptr;
+    if (form.mask && !(mask = reader.read(form.mask)))
+      return std::nullopt;
+    if (form.bias && !(bias = reader.read(form.bias)))
+      return std::nullopt;
+    auto sees = [&](int64_t n) {
+      auto at = [&](const RowReader::Row &numbers) { return numbers[numbers.size() == 1 ? 0 : n]; };
+      return (!hides || at(*mask) != 0) && (!bias || at(*bias) > least);
+    };
+    KeyRange range{.first = 0, .last = form.keys()};
+    while (range.first < range.last && !sees(range.first))
+      ++range.first;
+    while (range.first < range.last && !sees(range.last - 1))
+      --range.last;
+    if (range.first == range.last)
+      return std::nullopt;
+    ranges.push_back(range);
+  }
+  return ranges;
+}

@@ -1,0 +1,21 @@
+//===- VisibleKeys.h - which keys each query of an attention sees ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MPC_DECOMPOSE_VISIBLEKEYS_H
+#define MPC_DECOMPOSE_VISIBLEKEYS_H
+#include "dialects/Graph/IR/AttentionForm.h"
+
+namespace mpc {
+
+/// A range of keys: first <= key < last.
+struct KeyRange {
+  int64_t first = 0, last = 0;
+};
+
+/// Returns, for each query, the smallest range with all keys that it sees, where mask and bias follow from constants
+/// alone and are the same for all samples and heads. A key is not seen where the mask is false and `fill` is at most
+/// -1e30 (or minus infinity), or where the bias is at most -1e30: p is exactly 0 there, unless a query sees no key at
+/// all. Nullopt where that is not known, or where some query sees no key.
+std::optional<std::vector<KeyRange>> visibleKeys(const graph::AttentionForm &form);
+
+} // namespace mpc
+#endif

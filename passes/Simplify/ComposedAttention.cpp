@@ -1,0 +1,174 @@
+//===- ComposedAttention.cpp - attention that is written as products and a softmax ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What exporters write for scaled_dot_product_attention and what models write themselves is a product of queries and
+// transposed keys, which may be scaled, an added bias, a selection by a mask, a softmax along the keys, perhaps a
+// dropout, and a product with the values. The leading dimensions are those of samples and heads, in one or in two.
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/GraphBuilder.h"
+#include "passes/Simplify/Recognizers.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::graph;
+
+namespace {
+
+/// What stands between the product of queries and keys and the softmax.
+struct Scores {
+  MatMulOp product;
+  double scale = 1;
+  SmallVector<Value> biases;
+  SmallVector<std::pair<Value, bool>> masks; ///< conditions, and whether they hide where they are true
+  std::optional<double> fill;                ///< the score that masks select
+};
+
+/// Walks from the softmax to the product. Each op on the way has one user, so that nothing else needs the scores.
+class ScoresMatcher {
+public:
+  std::optional<Scores> match(Value z) {
+    shape = Shape(shapeOf(z));
+    return walk(z) ? std::optional(scores) : std::nullopt;
+  }
+
+private:
+  bool walk(Value z) {
+    Operation *op = z.getDefiningOp();
+    if (!op || !z.hasOneUse() || shapeOf(z) != ArrayRef<int64_t>(shape))
+      return false;
+    if (auto product = dyn_cast<MatMulOp>(op)) {
+      scores.product = product;
+      return elementOf(product.getA()) == elementOf(product.getResult()); // not of 8-bit floats
+    }
+    if (isa<MulOp, DivOp>(op))
+      return walkScale(op);
+    if (scaled) // a bias or fill inside of the scale would be scaled, too
+      return false;
+    if (isa<AddOp>(op))
+      return walkBias(op);
+    if (auto select = dyn_cast<SelectOp>(op))
+      return walkMask(select);
+    return false;
+  }
+
+  bool walkScale(Operation *op) {
+    bool isMul = isa<MulOp>(op);
+    for (unsigned i = 0; i < (isMul ? 2u : 1u); ++i) {
+      std::optional<double> number = splatNumber(op->getOperand(1 - i));
+      if (!number)
+        continue;
+      scores.scale *= isMul ? *number : 1 / *number;
+      scaled = true;
+      return walk(op->getOperand(i));
+    }
+    return false;
+  }
+
+  /// Only an infinite fill stays what it is when a bias is added.
+  bool walkBias(Operation *op) {
+    for (unsigned i = 0; i < 2; ++i) {
+      Scores before = scores;
+      scores.biases.push_back(op->getOperand(1 - i));
+      if (walk(op->getOperand(i)))
+        return true;
+      scores = before;
+      scaled = false;
+    }
+    return false;
+  }
+  bool walkMask(SelectOp select) {
+    for (bool hides : {false, true}) {
+      Value kept = hides ? select.getOnFalse() : select.getOnTrue(),
+            other = hides ? select.getOnTrue() : select.getOnFalse();
+      std::optional<double> number = splatNumber(other);
+      if (!number || (scores.fill && *scores.fill != *number) || (!scores.biases.empty() && *number != -INFINITY))
+        continue;
+      Scores before = scores;
+      scores.fill = number;
+      scores.masks.push_back({select.getCondition(), hides});
+      if (walk(kept))
+        return true;
+      scores = before;
+      scaled = false;
+    }
+    return false;
+  }
+
+  Shape shape;
+  Scores scores;
+  bool scaled = false;
+};
+
+/// Returns the shape of a tensor that broadcasts to scores of this shape, with four dimensions.
+static Shape withFourDims(ArrayRef<int64_t> shape) {
+  Shape four(4 - std::min<size_t>(4, shape.size()), 1);
+  llvm::append_range(four, shape);
+  return four;
+}
+
+struct ComposedAttention : OpRewritePattern<MatMulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MatMulOp op, PatternRewriter &rewriter) const override {
+    int64_t rank = typeOf(op.getResult()).getRank();
+    Value p = op.getA();
+    if (rank < 3 || rank > 4 || op.getTransposeA() || !p.hasOneUse() || elementOf(p) != elementOf(op.getResult()))
+      return failure();
+    auto dropout = p.getDefiningOp<DropoutOp>();
+    if (dropout && dropout.getShared().empty())
+      p = dropout.getX();
+    else
+      dropout = nullptr;
+    auto softmax = p.getDefiningOp<SoftmaxOp>();
+    if (!softmax || !p.hasOneUse() || int64_t(softmax.getAxis()) != rank - 1)
+      return failure();
+    std::optional<Scores> scores = ScoresMatcher().match(softmax.getX());
+    if (!scores || scores->product.getTransposeA())
+      return failure();
+    MatMulOp product = scores->product;
+    Value q = product.getA(), k = product.getB(), v = op.getB();
+    // Samples and heads of all three are the same; a softmax over no keys is nothing.
+    ArrayRef<int64_t> batch = shapeOf(p).drop_back(2);
+    if (shapeOf(q).drop_back(2) != batch || shapeOf(k).drop_back(2) != batch || shapeOf(v).drop_back(2) != batch ||
+        shapeOf(op.getResult()).drop_back(2) != batch || typeOf(p).getNumElements() == 0 ||
+        typeOf(op.getResult()).getNumElements() == 0 || shapeOf(q).back() == 0)
+      return failure();
+
+    GraphBuilder b(rewriter, op.getLoc());
+    auto swapped = [&](Value x) {
+      Shape order = llvm::to_vector(llvm::seq<int64_t>(rank));
+      std::swap(order[rank - 2], order[rank - 1]);
+      return b.transpose(x, order);
+    };
+    if (!product.getTransposeB())
+      k = swapped(k);
+    if (op.getTransposeB())
+      v = swapped(v);
+    auto four = [&](Value x) { return b.reshape(x, withFourDims(shapeOf(x))); };
+    Type statistics = computeType(elementOf(q));
+    Value mask, bias;
+    for (auto [condition, hides] : scores->masks) {
+      Value seen = four(hides ? b.opposite(condition) : condition);
+      mask = mask ? b.both(mask, seen) : seen;
+    }
+    for (Value x : scores->biases) {
+      Value addend = four(b.cast(x, statistics));
+      bias = bias ? b.add(bias, addend) : addend;
+    }
+    FloatAttr fill;
+    if (scores->fill && *scores->fill != -INFINITY)
+      fill = rewriter.getF64FloatAttr(*scores->fill);
+    auto attention = b.create<AttentionOp>(
+        four(q), four(k), four(v), mask, bias, dropout ? dropout.getSeed() : Value(),
+        dropout ? dropout.getStep() : Value(), rewriter.getF64FloatAttr(scores->scale), fill, /*zero_rows=*/UnitAttr(),
+        dropout ? dropout.getRatioAttr() : FloatAttr(), dropout ? dropout.getSaltAttr() : IntegerAttr());
+    rewriter.replaceOp(op, b.reshape(attention.getY(), shapeOf(op.getResult())));
+    return success();
+  }
+};
+
+} // namespace
+
+void simplify::populateComposedAttention(RewritePatternSet &patterns) {
+  patterns.add<ComposedAttention>(patterns.getContext());
+}

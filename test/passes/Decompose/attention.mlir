@@ -1,0 +1,42 @@
+// RUN: mpc-opt %s --mpc-decompose-attention | FileCheck %s
+// RUN: mpc-opt %s --mpc-decompose-attention=block-bytes=256 --canonicalize | FileCheck %s --check-prefix=BLOCKS
+
+// CHECK-LABEL: func.func @whole
+// CHECK-NOT: graph.scan
+// CHECK: %[[S:.*]] = graph.matmul %{{.*}} {transpose_b} : (tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>) -> tensor<2x4x8x8xf16>
+// CHECK: %[[M:.*]] = graph.reduce_max
+// CHECK: %[[E:.*]] = graph.exp
+// CHECK: %[[L:.*]] = graph.reduce_sum %[[E]]
+// CHECK: graph.cast %[[E]] : tensor<2x4x8x8xf32> to tensor<2x4x8x8xf16>
+// CHECK: graph.matmul
+// CHECK: graph.div %{{.*}}, %[[L]] : (tensor<2x4x8x16xf32>, tensor<2x4x8x1xf32>)
+
+// The scan takes two heads at a time; their scores are two blocks of 256 bytes.
+// BLOCKS-LABEL: func.func @whole
+// BLOCKS: graph.scan 4 over
+// BLOCKS-COUNT-2: graph.matmul %{{.*}} {transpose_b} : (tensor<2x1x4x16xf16>, tensor<2x1x8x16xf16>) -> tensor<2x1x4x8xf16>
+// BLOCKS-NOT: transpose_b
+// BLOCKS: graph.concat
+func.func @whole(%q: tensor<2x4x8x16xf16>, %k: tensor<2x4x8x16xf16>, %v: tensor<2x4x8x16xf16>) -> tensor<2x4x8x16xf16> {
+  %y, %lse = graph.attention %q, %k, %v {scale = 0.25 : f64} : (tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>)
+  return %y : tensor<2x4x8x16xf16>
+}
+
+// The mask follows from numbers of rows and columns, as exporters write it.
+// Eight blocks of two queries see 2, 4, ... 16 keys, and parts of the mask go to them.
+// CHECK-LABEL: func.func @causal
+// BLOCKS-LABEL: func.func @causal
+// BLOCKS: graph.slice %{{.*}} -> tensor<1x1x2x4xi1>
+// BLOCKS: graph.scan 4 with
+// BLOCKS: graph.matmul %{{.*}} {transpose_b} : (tensor<2x1x2x16xf16>, tensor<2x1x2x16xf16>) -> tensor<2x1x2x2xf16>
+// BLOCKS: graph.matmul %{{.*}} {transpose_b} : (tensor<2x1x2x16xf16>, tensor<2x1x4x16xf16>) -> tensor<2x1x2x4xf16>
+// BLOCKS: graph.matmul %{{.*}} {transpose_b} : (tensor<2x1x2x16xf16>, tensor<2x1x16x16xf16>) -> tensor<2x1x2x16xf16>
+// BLOCKS: graph.concat
+func.func @causal(%q: tensor<2x4x16x16xf16>, %k: tensor<2x4x16x16xf16>, %v: tensor<2x4x16x16xf16>) -> tensor<2x4x16x16xf16> {
+  %row = graph.iota {axis = 0 : i64} : tensor<16x16xi64>
+  %column = graph.iota {axis = 1 : i64} : tensor<16x16xi64>
+  %sees = graph.compare le %column, %row : (tensor<16x16xi64>, tensor<16x16xi64>) -> tensor<16x16xi1>
+  %mask = graph.reshape %sees : tensor<16x16xi1> to tensor<1x1x16x16xi1>
+  %y, %lse = graph.attention %q, %k, %v mask %mask {scale = 0.25 : f64} : (tensor<2x4x16x16xf16>, tensor<2x4x16x16xf16>, tensor<2x4x16x16xf16>, tensor<1x1x16x16xi1>) -> (tensor<2x4x16x16xf16>, tensor<2x4x16x1xf32>)
+  return %y : tensor<2x4x16x16xf16>
+}
