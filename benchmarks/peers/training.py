@@ -143,8 +143,9 @@ NETWORKS = {"mlp": (Mlp, (784,)), "lenet": (LeNet, (1, 28, 28)), "resnet18": (Re
             "gru": (lambda: Recurrent(nn.GRU), (64, 512)), **{name: (lambda sizes=sizes: Gpt(*sizes), (sizes[1],)) for name, sizes in GPT.items()}}
 # Networks of torchvision: the side of their pictures, the share of each auxiliary loss, and further arguments.
 OWN_VALUES = {"init_weights": True}  # which is said, or torchvision warns
+VIT_S = {"image_size": 224, "patch_size": 16, "num_layers": 12, "num_heads": 6, "hidden_dim": 384, "mlp_dim": 1536}  # ViT-S/16
 VISION = {"alexnet": (224, 0, {}), "vgg16": (224, 0, {}), "googlenet": (224, 0.3, OWN_VALUES), "inception_v3": (299, 0.4, OWN_VALUES), "resnet50": (224, 0, {}),
-          "densenet121": (224, 0, {}), "mobilenet_v2": (224, 0, {})}
+          "densenet121": (224, 0, {}), "mobilenet_v2": (224, 0, {}), "efficientnet_b0": (224, 0, {}), "convnext_tiny": (224, 0, {}), "vit_s": (224, 0, VIT_S)}
 TYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -194,7 +195,7 @@ def main():
     if network in VISION:
         import torchvision
         side, share, more = VISION[network]
-        model = getattr(torchvision.models, network)(weights=None, **more)
+        model = torchvision.models.VisionTransformer(**more) if network == "vit_s" else getattr(torchvision.models, network)(weights=None, **more)
         shape = (3, side, side)
     else:
         (maker, shape), share = NETWORKS[network], 0

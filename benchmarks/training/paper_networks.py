@@ -3,7 +3,8 @@
 """Compares training steps of convolutional networks at full size with PyTorch's on the CPU, and their compile times.
 
 usage: paper_networks.py --torch PYTHON --files FOLDER [--build DIR] [--threads N] [--rounds N] [--precision fp32,bf16] [--modes eager,compile] [NETWORK:BATCH...]
---torch names a Python with torch, torchvision, numpy and onnx. FOLDER has the networks as training graphs (resnet50_ce.onnx, googlenet_aux_ce.onnx, ...); dcgan is made by tools/models.
+--torch names a Python with torch, torchvision, numpy and onnx. FOLDER has the networks as training graphs (resnet50_ce.onnx, googlenet_aux_ce.onnx, ...); dcgan is made by tools/models,
+and vit_s, mobilenet_v2, efficientnet_b0 and convnext_tiny are exported from torchvision.
 
 Every round runs some steps of mpc and of PyTorch in turns; a ratio is the faster peer's median step over mpc's, and the median of the rounds is printed, with their geometric mean
 at the end.
@@ -24,8 +25,12 @@ sys.path.insert(0, os.path.dirname(HERE))
 import machine  # noqa: E402
 from peers.server import Peer  # noqa: E402
 
+VIT_S = {"image_size": 224, "patch_size": 16, "num_layers": 12, "num_heads": 6, "hidden_dim": 384, "mlp_dim": 1536}
 NETWORKS = ["resnet50:4", "vgg16:2", "googlenet:8", "inception_v3:4", "densenet121:4", "dcgan:32"]
 GAN = ["--outputs=fake", *(f"--step={name}:loss=output:{name}_loss:params=^{name}\\.:optimizer=adam,lr=2e-4,betas=0.5/0.999" for name in "dg")]
+# What tools/torch/export.py exports; ViT-S/16 has torchvision's class.
+EXPORTED = {"vit_s": ["torchvision.models:VisionTransformer", *(f"--set={name}={value}" for name, value in VIT_S.items())],
+            **{name: [f"torchvision.models:{name}"] for name in ("mobilenet_v2", "efficientnet_b0", "convnext_tiny")}}
 PARAMETERS = r"--params=.*(weight|bias|running_mean|running_var).*"
 
 
@@ -33,7 +38,11 @@ def compiled(options, network, batch, precision, folder):
     """Returns (program, the seconds of the fastest of three compilations)."""
     program = os.path.join(folder, f"{network}-{precision}")
     level = "--opt-level=" + ("O0" if precision == "fp32" else "O1")
-    if network == "dcgan":
+    if network in EXPORTED:
+        model, more = os.path.join(folder, f"{network}.onnx"), ["--loss=softmax_cross_entropy:logits:labels", "--optimizer=sgd,lr=0.01,momentum=0.9"]
+        subprocess.run([options.torch, os.path.join(ROOT, "tools/torch/export.py"), *EXPORTED[network], f"--input=x={batch}x3x224x224", "--output=logits", "-o", model],
+                       check=True, stdout=subprocess.DEVNULL)
+    elif network == "dcgan":
         model, more = os.path.join(folder, "dcgan.onnx"), GAN
         subprocess.run([sys.executable, os.path.join(ROOT, "tools/models/make_model.py"), "dcgan", model, "--batch", batch], check=True)
     else:
