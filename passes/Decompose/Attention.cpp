@@ -195,12 +195,15 @@ void decompose(AttentionOp op, const Blocks &blocks) {
   op.replaceAllUsesWith(results);
 }
 
-void decompose(AttentionGradOp op, const Blocks &blocks) {
+/// `number` is that of this gradient among all.
+void decompose(AttentionGradOp op, const Blocks &blocks, int64_t number) {
   OpBuilder builder(op);
   GraphBuilder b(builder, op.getLoc());
   AttentionForm form = AttentionForm::of(op);
   Value delta = AttentionForm::deltaOf(b, op.getY(), op.getDy());
   if (blocks.heads == 0) {
+    // Without a barrier the scores would be equal to those of the forward pass, and be saved.
+    form.q = b.create<BarrierOp>(form.q.getType(), form.q, /*after=*/op.getDy(), number);
     AttentionForm::Cotangents whole = form.differentiate(b, op.getLse(), delta, op.getDy());
     SmallVector<Value> results{whole.dq, whole.dk, whole.dv};
     if (op.getDbias())
@@ -239,11 +242,12 @@ void decompose(AttentionGradOp op, const Blocks &blocks) {
 struct DecomposeAttention : mpc::impl::DecomposeAttentionPassBase<DecomposeAttention> {
   using DecomposeAttentionPassBase::DecomposeAttentionPassBase;
   void runOnOperation() override {
+    int64_t gradients = 0;
     getOperation()->walk([&](Operation *op) {
       if (auto attention = dyn_cast<AttentionOp>(op))
         decompose(attention, blocksOf(attention));
       else if (auto grad = dyn_cast<AttentionGradOp>(op))
-        decompose(grad, blocksOf(grad));
+        decompose(grad, blocksOf(grad), gradients++);
       else
         return;
       op->erase();

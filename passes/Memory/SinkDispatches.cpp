@@ -134,8 +134,10 @@ bool BlockSinker::sink(kernel::DispatchOp dispatch) {
   if (freed + smallBytes <= kept)
     return false;
   places.moveBefore(dispatch, first);
-  for (Operation *view : views) // parents come before their children
-    places.moveBefore(view, first);
+  // Parents come before their children. A view behind the new place stays: a barrier waits there for another value.
+  for (Operation *view : views)
+    if (places.isBefore(view, first))
+      places.moveBefore(view, first);
   for (Value input : dispatch.getInputs())
     if (auto known = lastReaders.find(storageOf(input));
         known != lastReaders.end() && places.isBefore(known->second, dispatch))

@@ -61,13 +61,13 @@ Value AttentionForm::deltaOf(const GraphBuilder &b, Value y, Value dy) {
 
 AttentionForm::Cotangents AttentionForm::differentiate(const GraphBuilder &b, Value lse, Value delta, Value dy) const {
   Type element = elementOf(q);
-  Value p = b.exp(b.sub(hide(b, openScores(b), fill.value_or(-INFINITY)), lse));
-  Value low = b.cast(drop(b, p), element);
+  // p is rounded before anything else reads it, so that it is in memory in the smaller type.
+  Value p = b.cast(b.exp(b.sub(hide(b, openScores(b), fill.value_or(-INFINITY)), lse)), element);
   Value dyRows = rows(b, dy);
   Cotangents result;
-  result.dv = b.matmul(rows(b, low), dyRows, /*transposeA=*/true);
+  result.dv = b.matmul(rows(b, seed ? b.cast(drop(b, b.up(p)), element) : p), dyRows, /*transposeA=*/true);
   Value dp = ofHeads(b, b.matmul(dyRows, v, /*transposeA=*/false, /*transposeB=*/true));
-  Value ds = b.mul(p, b.sub(drop(b, b.up(dp)), delta));
+  Value ds = b.mul(b.up(p), b.sub(drop(b, b.up(dp)), delta));
   if (mask && fill) // a number in place of the score is no function of q and k, and p may be above 0 there
     ds = b.select(mask, ds, 0);
   result.dscores = ds;

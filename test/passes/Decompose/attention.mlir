@@ -40,3 +40,20 @@ func.func @causal(%q: tensor<2x4x16x16xf16>, %k: tensor<2x4x16x16xf16>, %v: tens
   %y, %lse = graph.attention %q, %k, %v mask %mask {scale = 0.25 : f64} : (tensor<2x4x16x16xf16>, tensor<2x4x16x16xf16>, tensor<2x4x16x16xf16>, tensor<1x1x16x16xi1>) -> (tensor<2x4x16x16xf16>, tensor<2x4x16x1xf32>)
   return %y : tensor<2x4x16x16xf16>
 }
+
+// The gradient computes the scores from a barrier of q, so that they are not those of the forward pass.
+// CHECK-LABEL: func.func @gradient
+// CHECK: %[[DELTA:.*]] = graph.reduce_sum
+// CHECK: %[[Q:.*]] = graph.barrier %arg0 after(%arg4 : tensor<2x4x8x16xf16>) {number = 0 : i64}
+// CHECK: graph.matmul %{{.*}}, %arg1 {transpose_b}
+// CHECK: %[[P:.*]] = graph.cast %{{.*}} : tensor<2x4x8x8xf32> to tensor<2x4x8x8xf16>
+// CHECK: graph.matmul %[[P]], %{{.*}} {transpose_a}
+// CHECK: graph.sub %{{.*}}, %[[DELTA]]
+// BLOCKS-LABEL: func.func @gradient
+// BLOCKS-NOT: graph.barrier
+// BLOCKS: graph.scan 4 over
+func.func @gradient(%q: tensor<2x4x8x16xf16>, %k: tensor<2x4x8x16xf16>, %v: tensor<2x4x8x16xf16>, %y: tensor<2x4x8x16xf16>, %dy: tensor<2x4x8x16xf16>, %lse: tensor<2x4x8x1xf32>)
+    -> (tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>) {
+  %dq, %dk, %dv = graph.attention_grad %q, %k, %v from %y, %lse, %dy {scale = 0.25 : f64} : (tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>)
+  return %dq, %dk, %dv : tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>
+}

@@ -87,3 +87,45 @@ module {
     return %u : tensor<64x64xf32>
   }
 }
+
+// -----
+// A value moves to its first reader, and its view with it. A barrier behind that reader stays where it is, behind the value that it waits for.
+// CHECK-LABEL: func.func @behind_a_barrier
+// CHECK: kernel.dispatch reduction "between"
+// CHECK-NEXT: ^bb0
+// CHECK: kernel.dispatch pointwise "double"
+// CHECK: graph.reshape
+// CHECK: kernel.dispatch reduction "first"
+// CHECK: %[[W:.*]] = kernel.dispatch pointwise "awaited"
+// CHECK: graph.barrier %{{.*}} after(%[[W]] : tensor<512x512xf32>)
+// CHECK: kernel.dispatch reduction "again"
+func.func @behind_a_barrier(%x: tensor<512x512xf32>, %y: tensor<32x512xf32>) -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<512x512xf32>) {
+  %q = kernel.dispatch pointwise "double"(%x) : (tensor<512x512xf32>) -> tensor<512x512xf32> {
+  ^bb0(%a: tensor<512x512xf32>):
+    %0 = graph.add %a, %a : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+    kernel.yield %0 : tensor<512x512xf32>
+  }
+  %b = kernel.dispatch reduction "between"(%y) : (tensor<32x512xf32>) -> tensor<f32> {
+  ^bb0(%a: tensor<32x512xf32>):
+    %0 = graph.reduce_max %a {axes = array<i64: 0, 1>, keepdims = false} : (tensor<32x512xf32>) -> tensor<f32>
+    kernel.yield %0 : tensor<f32>
+  }
+  %v = graph.reshape %q : tensor<512x512xf32> to tensor<262144xf32>
+  %f = kernel.dispatch reduction "first"(%v) : (tensor<262144xf32>) -> tensor<f32> {
+  ^bb0(%a: tensor<262144xf32>):
+    %0 = graph.reduce_max %a {axes = array<i64: 0>, keepdims = false} : (tensor<262144xf32>) -> tensor<f32>
+    kernel.yield %0 : tensor<f32>
+  }
+  %w = kernel.dispatch pointwise "awaited"(%x) : (tensor<512x512xf32>) -> tensor<512x512xf32> {
+  ^bb0(%a: tensor<512x512xf32>):
+    %0 = graph.neg %a : tensor<512x512xf32>
+    kernel.yield %0 : tensor<512x512xf32>
+  }
+  %r = graph.barrier %q after(%w : tensor<512x512xf32>) {number = 0 : i64} : tensor<512x512xf32>
+  %s = kernel.dispatch reduction "again"(%r) : (tensor<512x512xf32>) -> tensor<f32> {
+  ^bb0(%a: tensor<512x512xf32>):
+    %0 = graph.reduce_sum %a {axes = array<i64: 0, 1>, keepdims = false} : (tensor<512x512xf32>) -> tensor<f32>
+    kernel.yield %0 : tensor<f32>
+  }
+  return %b, %f, %s, %w : tensor<f32>, tensor<f32>, tensor<f32>, tensor<512x512xf32>
+}
