@@ -65,34 +65,59 @@ private:
     return false;
   }
 
-  /// Only an infinite fill stays what it is when a bias is added.
-  bool walkBias(Operation *op) {
-    for (unsigned i = 0; i < 2; ++i) {
-      Scores before = scores;
-      scores.biases.push_back(op->getOperand(1 - i));
-      if (walk(op->getOperand(i)))
-        return true;
-      scores = before;
-      scaled = false;
-    }
+  /// Tries to go on with one operand of an op, if `take` can make something of the rest.
+  bool walkWith(Value next, llvm::function_ref<bool()> take) {
+    Scores before = scores;
+    if (take() && walk(next))
+      return true;
+    scores = before;
+    scaled = false;
     return false;
   }
-  bool walkMask(SelectOp select) {
-    for (bool hides : {false, true}) {
-      Value kept = hides ? select.getOnFalse() : select.getOnTrue(),
-            other = hides ? select.getOnTrue() : select.getOnFalse();
-      std::optional<double> number = splatNumber(other);
-      if (!number || (scores.fill && *scores.fill != *number) || (!scores.biases.empty() && *number != -INFINITY))
-        continue;
-      Scores before = scores;
-      scores.fill = number;
-      scores.masks.push_back({select.getCondition(), hides});
-      if (walk(kept))
+
+  bool walkBias(Operation *op) {
+    return llvm::any_of(llvm::seq(2u), [&](unsigned i) {
+      return walkWith(op->getOperand(i), [&] {
+        Value bias = op->getOperand(1 - i);
+        if (!takeHiding(bias))
+          scores.biases.push_back(bias);
         return true;
-      scores = before;
-      scaled = false;
-    }
-    return false;
+      });
+    });
+  }
+
+  /// Takes a bias that is 0 for some keys and hides the others as a mask, which takes less memory. A number of this size
+  /// stays what it is when a score is added.
+  bool takeHiding(Value bias) {
+    constexpr double least = -1e30;
+    auto select = bias.getDefiningOp<SelectOp>();
+    if (!select)
+      return false;
+    std::optional<double> on = splatNumber(select.getOnTrue()), off = splatNumber(select.getOnFalse());
+    if (!on || !off)
+      return false;
+    if (*on == 0 && *off <= least)
+      return takeMask(select.getCondition(), /*hides=*/false, *off);
+    return *off == 0 && *on <= least && takeMask(select.getCondition(), /*hides=*/true, *on);
+  }
+
+  bool takeMask(Value condition, bool hides, double fill) {
+    if (scores.fill && *scores.fill != fill)
+      return false;
+    scores.fill = fill;
+    scores.masks.push_back({condition, hides});
+    return true;
+  }
+
+  /// Only an infinite fill stays what it is when any bias is added to it.
+  bool walkMask(SelectOp select) {
+    return llvm::any_of(ArrayRef{false, true}, [&](bool hides) {
+      Value kept = hides ? select.getOnFalse() : select.getOnTrue();
+      std::optional<double> fill = splatNumber(hides ? select.getOnTrue() : select.getOnFalse());
+      return walkWith(kept, [&] {
+        return fill && (scores.biases.empty() || *fill == -INFINITY) && takeMask(select.getCondition(), hides, *fill);
+      });
+    });
   }
 
   Shape shape;
@@ -107,6 +132,18 @@ static Shape withFourDims(ArrayRef<int64_t> shape) {
   return four;
 }
 
+/// Returns p where v is p with zeros in place of NaN, and nothing else reads p: torch writes so what its attention gives
+/// for a query that sees no key. Null otherwise.
+static Value behindGuard(Value v) {
+  auto select = v.getDefiningOp<SelectOp>();
+  auto isNan = select ? select.getCondition().getDefiningOp<IsNaNOp>() : IsNaNOp();
+  if (!isNan || splatNumber(select.getOnTrue()) != 0.0 || isNan.getX() != select.getOnFalse() || !v.hasOneUse() ||
+      !isNan->hasOneUse())
+    return {};
+  Value p = isNan.getX();
+  return llvm::all_of(p.getUsers(), [&](Operation *user) { return user == isNan || user == select; }) ? p : Value();
+}
+
 struct ComposedAttention : OpRewritePattern<MatMulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MatMulOp op, PatternRewriter &rewriter) const override {
@@ -119,8 +156,13 @@ struct ComposedAttention : OpRewritePattern<MatMulOp> {
       p = dropout.getX();
     else
       dropout = nullptr;
+    bool zeroRows = false;
+    if (Value guarded = behindGuard(p)) {
+      p = guarded;
+      zeroRows = true;
+    }
     auto softmax = p.getDefiningOp<SoftmaxOp>();
-    if (!softmax || !p.hasOneUse() || int64_t(softmax.getAxis()) != rank - 1)
+    if (!softmax || !(zeroRows || p.hasOneUse()) || int64_t(softmax.getAxis()) != rank - 1)
       return failure();
     std::optional<Scores> scores = ScoresMatcher().match(softmax.getX());
     if (!scores || scores->product.getTransposeA())
@@ -160,7 +202,8 @@ struct ComposedAttention : OpRewritePattern<MatMulOp> {
       fill = rewriter.getF64FloatAttr(*scores->fill);
     auto attention = b.create<AttentionOp>(
         four(q), four(k), four(v), mask, bias, dropout ? dropout.getSeed() : Value(),
-        dropout ? dropout.getStep() : Value(), rewriter.getF64FloatAttr(scores->scale), fill, /*zero_rows=*/UnitAttr(),
+        dropout ? dropout.getStep() : Value(), rewriter.getF64FloatAttr(scores->scale), fill,
+        zeroRows ? rewriter.getUnitAttr() : UnitAttr(),
         dropout ? dropout.getRatioAttr() : FloatAttr(), dropout ? dropout.getSaltAttr() : IntegerAttr());
     rewriter.replaceOp(op, b.reshape(attention.getY(), shapeOf(op.getResult())));
     return success();

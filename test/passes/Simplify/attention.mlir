@@ -89,3 +89,36 @@ func.func @other_orders(%q: tensor<4x8x16xf32>, %k: tensor<4x8x16xf32>, %v: tens
   %y2 = graph.matmul %p2, %v : (tensor<4x8x8xf32>, tensor<4x8x16xf32>) -> tensor<4x8x16xf32>
   return %y, %y2 : tensor<4x8x16xf32>, tensor<4x8x16xf32>
 }
+
+// -----
+// torch's scaled_dot_product_attention with a mask: it is a bias that hides, and NaN becomes 0 where a query sees no key.
+// CHECK-LABEL: @safe
+// CHECK: graph.attention %arg0, %arg1, %arg2 mask %arg3 {scale = 1.000000e+00 : f64, zero_rows}
+func.func @safe(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %m: tensor<2x1x8x8xi1>) -> tensor<2x4x8x16xf32> {
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %low = graph.constant dense<0xFF800000> : tensor<f32>
+  %b = graph.select %m, %zero, %low : (tensor<2x1x8x8xi1>, tensor<f32>, tensor<f32>) -> tensor<2x1x8x8xf32>
+  %s = graph.matmul %q, %k {transpose_b} : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
+  %z = graph.add %s, %b : (tensor<2x4x8x8xf32>, tensor<2x1x8x8xf32>) -> tensor<2x4x8x8xf32>
+  %p = graph.softmax %z {axis = 3 : i64} : tensor<2x4x8x8xf32>
+  %n = graph.is_nan %p : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xi1>
+  %g = graph.select %n, %zero, %p : (tensor<2x4x8x8xi1>, tensor<f32>, tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
+  %y = graph.matmul %g, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  return %y : tensor<2x4x8x16xf32>
+}
+
+// -----
+// Here the bias hides what is true, with the lowest number.
+// CHECK-LABEL: @hidden_by_a_number
+// CHECK: %[[N:.*]] = graph.not
+// CHECK: graph.attention %arg0, %arg1, %arg2 mask %{{.*}} {fill = {{.*}}E+38 : f64, scale = 1.000000e+00 : f64}
+func.func @hidden_by_a_number(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %m: tensor<8x8xi1>) -> tensor<2x4x8x16xf32> {
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %low = graph.constant dense<-3.4028235e+38> : tensor<f32>
+  %b = graph.select %m, %low, %zero : (tensor<8x8xi1>, tensor<f32>, tensor<f32>) -> tensor<8x8xf32>
+  %s = graph.matmul %q, %k {transpose_b} : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
+  %z = graph.add %s, %b : (tensor<2x4x8x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8x8xf32>
+  %p = graph.softmax %z {axis = 3 : i64} : tensor<2x4x8x8xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  return %y : tensor<2x4x8x16xf32>
+}
