@@ -40,27 +40,27 @@ struct Blocks {
   std::vector<Block> queries;
 };
 
-/// Returns whether some tensor that broadcasts to the scores differs between samples, or between heads.
-bool variesAlong(const AttentionForm &form, int64_t dim) {
-  return (form.mask && shapeOf(form.mask)[dim] > 1) || (form.bias && shapeOf(form.bias)[dim] > 1);
+/// Returns whether the mask or the bias differs between heads.
+bool differsBetweenHeads(const AttentionForm &form) {
+  return (form.mask && shapeOf(form.mask)[1] > 1) || (form.bias && shapeOf(form.bias)[1] > 1);
 }
 
 /// Divides the scores into blocks of about `bytes` in fp32, or leaves the attention whole where they are few.
 Blocks divide(const AttentionForm &form, int64_t bytes) {
   int64_t keyHeads = form.samples() * form.keyHeads(), group = form.heads() / form.keyHeads();
   int64_t ofHead = 4 * group * form.queries() * form.keys(); // bytes of the scores that belong to one head of keys
-  // An attention that is divided computes its scores once more, in the gradient as well; few scores are not worth the
-  // launches. Random numbers are counted through the whole tensor.
+  // Few scores are not worth the launches. Random numbers are counted through the whole tensor.
   if (bytes == 0 || form.seed || keyHeads < 2 || keyHeads * ofHead < 8 * bytes)
     return {};
-  // Each trip takes the heads of one sample or a part of them, or whole samples. Masks that differ between samples, but
-  // not between heads, are read where they lie if a trip takes a sample.
+  // Each trip takes the heads of one sample or a part of them, or whole samples. Masks of queries and keys that differ
+  // between samples, but not between heads, are read where they lie if a trip takes a sample.
   Blocks blocks;
   int64_t most = std::max<int64_t>(2, bytes / ofHead);
   for (int64_t heads = 1; heads <= keyHeads / 2; ++heads)
     if (keyHeads % heads == 0 && heads <= most && (form.keyHeads() % heads == 0 || heads % form.keyHeads() == 0))
       blocks.heads = heads;
-  if (variesAlong(form, 0) && !variesAlong(form, 1) && form.samples() > 1)
+  auto isLarge = [](Value v) { return v && shapeOf(v)[0] > 1 && shapeOf(v)[2] > 1; };
+  if ((isLarge(form.mask) || isLarge(form.bias)) && !differsBetweenHeads(form))
     blocks.heads = form.keyHeads();
   blocks.trips = keyHeads / blocks.heads;
   int64_t count = std::clamp<int64_t>(llvm::divideCeil(blocks.heads * ofHead, bytes), 1,

@@ -44,7 +44,7 @@ private:
     if (auto iota = dyn_cast<IotaOp>(op)) {
       int64_t rank = typeOf(iota.getResult()).getRank(), axis = iota.getAxis();
       for (int64_t i = 0; i < columns; ++i)
-        result[i] = axis == rank - 1 ? double(i) : axis == rank - 2 ? double(row) : 0;
+        result[i] = axis == rank - 1 ? double(i) : axis == rank - 2 && rows > 1 ? double(row) : 0;
       return result;
     }
     if (isa<ReshapeOp>(op)) // only dimensions of size 1 come and go
@@ -71,10 +71,14 @@ private:
     };
     if (isa<ReshapeOp, BroadcastOp>(op))
       return unary([](double x) { return x; });
-    // Integers and masks become other numbers and back; nothing is rounded by what masks are made of.
-    if (auto cast = dyn_cast<CastOp>(op))
-      return elementOf(cast.getY()).isInteger(1) ? unary([](double x) -> double { return x != 0; })
-                                                 : unary([](double x) { return x; });
+    if (auto cast = dyn_cast<CastOp>(op)) {
+      if (elementOf(cast.getY()).isInteger(1))
+        return unary([](double x) -> double { return x != 0; });
+      // Masks are made of whole numbers, which no type of theirs rounds; others may be cut off.
+      if (isFloat(cast.getX()) && !isFloat(cast.getY()))
+        return std::nullopt;
+      return unary([](double x) { return x; });
+    }
     if (isa<NotOp>(op))
       return unary([](double x) -> double { return x == 0; });
     if (isa<AddOp>(op))

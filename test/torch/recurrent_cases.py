@@ -160,7 +160,7 @@ def free_time():
     with harness.folder() as folder:
         written(Free(), sequences(), folder, outputs=["loss"], dynamic={"x": {1: "steps"}})
         said = check(folder, "--loss=output:loss", "--batch=3", "--dim=steps=6")
-        expect("indices 0 to 6" in str(said), f"the lengths have no bound of 6: {said}")
+        expect("lengths 0 to 6" in str(said), f"the lengths have no bound of 6: {said}")
 
 
 def restored():

@@ -57,3 +57,15 @@ func.func @gradient(%q: tensor<2x4x8x16xf16>, %k: tensor<2x4x8x16xf16>, %v: tens
   %dq, %dk, %dv = graph.attention_grad %q, %k, %v from %y, %lse, %dy {scale = 0.25 : f64} : (tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>)
   return %dq, %dk, %dv : tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>
 }
+
+// A row of numbers along a dimension of extent 1 is 0: every query sees the first key alone.
+// BLOCKS-LABEL: func.func @first_key
+// BLOCKS: graph.matmul %{{.*}} {transpose_b} : (tensor<2x1x2x16xf16>, tensor<2x1x1x16xf16>) -> tensor<2x1x2x1xf16>
+func.func @first_key(%q: tensor<2x4x16x16xf16>, %k: tensor<2x4x16x16xf16>, %v: tensor<2x4x16x16xf16>) -> tensor<2x4x16x16xf16> {
+  %row = graph.iota {axis = 0 : i64} : tensor<1x16xi64>
+  %column = graph.iota {axis = 1 : i64} : tensor<16x16xi64>
+  %sees = graph.compare le %column, %row : (tensor<16x16xi64>, tensor<1x16xi64>) -> tensor<16x16xi1>
+  %mask = graph.reshape %sees : tensor<16x16xi1> to tensor<1x1x16x16xi1>
+  %y, %lse = graph.attention %q, %k, %v mask %mask {scale = 0.25 : f64} : (tensor<2x4x16x16xf16>, tensor<2x4x16x16xf16>, tensor<2x4x16x16xf16>, tensor<1x1x16x16xi1>) -> (tensor<2x4x16x16xf16>, tensor<2x4x16x1xf32>)
+  return %y : tensor<2x4x16x16xf16>
+}
