@@ -52,6 +52,10 @@ Blocks divide(const AttentionForm &form, int64_t bytes) {
   // Few scores are not worth the launches. Random numbers are counted through the whole tensor.
   if (bytes == 0 || form.seed || keyHeads < 2 || keyHeads * ofHead < 8 * bytes)
     return {};
+  // A bias of relative positions, which heads have and samples share, would be copied for each sample.
+  auto isShared = [&](Value v) { return v && shapeOf(v)[0] == 1 && shapeOf(v)[1] > 1 && shapeOf(v)[2] > 1; };
+  if (form.samples() > 1 && (isShared(form.mask) || isShared(form.bias)))
+    return {};
   // Each trip takes the heads of one sample or a part of them, or whole samples. Masks of queries and keys that differ
   // between samples, but not between heads, are read where they lie if a trip takes a sample.
   Blocks blocks;
@@ -62,6 +66,9 @@ Blocks divide(const AttentionForm &form, int64_t bytes) {
   auto isLarge = [](Value v) { return v && shapeOf(v)[0] > 1 && shapeOf(v)[2] > 1; };
   if ((isLarge(form.mask) || isLarge(form.bias)) && !differsBetweenHeads(form))
     blocks.heads = form.keyHeads();
+  // Trips of few scores are launches for little: where the number of heads has no better divisor.
+  if (8 * blocks.heads * ofHead < bytes)
+    return {};
   blocks.trips = keyHeads / blocks.heads;
   int64_t count = std::clamp<int64_t>(llvm::divideCeil(blocks.heads * ofHead, bytes), 1,
                                       std::min<int64_t>(kMostBlocks, form.queries()));
@@ -265,8 +272,8 @@ private:
     if (blocks.heads == 0 || (!form.mask && !form.bias))
       return blocks;
     // The layers of a network share their masks.
-    auto [keys, isNew] = visible.try_emplace(
-        std::tuple(form.mask.getAsOpaquePointer(), form.bias.getAsOpaquePointer(), form.fill.value_or(-INFINITY)));
+    auto [keys, isNew] = visible.try_emplace(std::tuple(form.mask.getAsOpaquePointer(), form.bias.getAsOpaquePointer(),
+                                                        form.fill.value_or(-INFINITY), form.queries(), form.keys()));
     if (isNew)
       keys->second = visibleKeys(form);
     if (keys->second)
@@ -283,8 +290,10 @@ private:
     return keys;
   }
 
-  /// What visibleKeys gave for a mask, a bias and a fill; neither mask nor bias is erased by this pass.
-  std::map<std::tuple<const void *, const void *, double>, std::optional<std::vector<KeyRange>>> visible;
+  /// What visibleKeys gave for a mask, a bias, a fill and numbers of queries and keys; neither mask nor bias is erased
+  /// by this pass.
+  std::map<std::tuple<const void *, const void *, double, int64_t, int64_t>, std::optional<std::vector<KeyRange>>>
+      visible;
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Decompose/VisibleKeys.h"
 #include "llvm/ADT/DenseMap.h"
+#include <cmath>
 #include <functional>
 
 using namespace mlir;
@@ -32,7 +33,20 @@ private:
     ++depth;
     std::optional<Row> result = compute(op, shape.empty() ? 1 : shape.back(), rowsOf(shape));
     --depth;
+    Type element = elementOf(v);
+    if (result && !llvm::all_of(*result, [&](double x) { return holds(element, x); }))
+      return std::nullopt;
     return result;
+  }
+
+  /// Returns whether the type has the number, so that the program computes it as well and does not round or wrap it.
+  static bool holds(Type element, double x) {
+    if (auto type = dyn_cast<FloatType>(element))
+      return !std::isfinite(x) || rounded(APFloat(x), type).convertToDouble() == x;
+    bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
+    unsigned digits = element.getIntOrFloatBitWidth() - (isUnsigned ? 0 : 1);
+    return std::isfinite(x) && x < std::ldexp(1.0, int(digits)) &&
+           x >= (isUnsigned ? 0 : -std::ldexp(1.0, int(digits)));
   }
 
   static int64_t rowsOf(ArrayRef<int64_t> shape) { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }
@@ -74,7 +88,6 @@ private:
     if (auto cast = dyn_cast<CastOp>(op)) {
       if (elementOf(cast.getY()).isInteger(1))
         return unary([](double x) -> double { return x != 0; });
-      // Masks are made of whole numbers, which no type of theirs rounds; others may be cut off.
       if (isFloat(cast.getX()) && !isFloat(cast.getY()))
         return std::nullopt;
       return unary([](double x) { return x; });
@@ -143,7 +156,8 @@ private:
 
 std::optional<std::vector<KeyRange>> mpc::visibleKeys(const AttentionForm &form) {
   constexpr double least = -1e30; // e^(least - s) is 0 for every score s that is computed in 16 bits or is of use
-  if (!form.mask && !form.bias)
+  constexpr int64_t most = int64_t(1) << 26; // scores, which take about a second
+  if ((!form.mask && !form.bias) || form.queries() * form.keys() > most)
     return std::nullopt;
   bool hides = form.mask && form.fill.value_or(-INFINITY) <= least;
   std::vector<KeyRange> ranges;
@@ -156,7 +170,9 @@ std::optional<std::vector<KeyRange>> mpc::visibleKeys(const AttentionForm &form)
       return std::nullopt;
     auto sees = [&](int64_t n) {
       auto at = [&](const RowReader::Row &numbers) { return numbers[numbers.size() == 1 ? 0 : n]; };
-      return (!hides || at(*mask) != 0) && (!bias || at(*bias) > least);
+      if (mask && at(*mask) == 0)
+        return !hides;                       // it has the fill as its score, whatever the bias is
+      return !bias || !(at(*bias) <= least); // NaN is seen
     };
     KeyRange range{.first = 0, .last = form.keys()};
     while (range.first < range.last && !sees(range.first))

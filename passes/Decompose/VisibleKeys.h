@@ -13,8 +13,9 @@ struct KeyRange {
 
 /// Returns, for each query, the smallest range with all keys that it sees, where mask and bias follow from constants
 /// alone and are the same for all samples and heads. A key is not seen where the mask is false and `fill` is at most
-/// -1e30 (or minus infinity), or where the bias is at most -1e30: p is exactly 0 there, unless a query sees no key at
-/// all. Nullopt where that is not known, or where some query sees no key.
+/// -1e30 (or minus infinity), or where the mask is true and the bias is at most -1e30: p is exactly 0 there, unless a
+/// query sees no key at all. Nullopt where that is not known, where some query sees no key, or where there are so many
+/// scores that it takes seconds to tell.
 std::optional<std::vector<KeyRange>> visibleKeys(const graph::AttentionForm &form);
 
 } // namespace mpc

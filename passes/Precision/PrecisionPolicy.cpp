@@ -73,11 +73,22 @@ static bool isMnemonic(const llvm::Regex &regex, StringRef mnemonic) {
   return regex.match(mnemonic, &groups) && groups.front().size() == mnemonic.size();
 }
 
-/// The network may have written an attention as products, which lists name.
+/// Returns whether the pattern matches the name of a node that the op was made of.
+static bool matchesSomeNode(const llvm::Regex &regex, Location loc) {
+  return loc
+      ->walk([&](Location part) {
+        auto named = dyn_cast<NameLoc>(part);
+        return named && regex.match(named.getName()) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The network may have written an attention as products and a softmax, which lists name.
 bool PrecisionPolicy::UserList::matches(Operation *op, StringRef nodeName) const {
-  bool hasProducts = isa<graph::AttentionOp, graph::AttentionGradOp>(op);
-  return isMnemonic(regex, op->getName().stripDialect()) || (hasProducts && isMnemonic(regex, "matmul")) ||
-         regex.match(nodeName);
+  if (isMnemonic(regex, op->getName().stripDialect()) || regex.match(nodeName))
+    return true;
+  return isa<graph::AttentionOp, graph::AttentionGradOp>(op) &&
+         (isMnemonic(regex, "matmul") || matchesSomeNode(regex, op->getLoc()));
 }
 
 void PrecisionPolicy::warnOfUnmatched(ModuleOp module) const {

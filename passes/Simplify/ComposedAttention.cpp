@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "passes/Simplify/Recognizers.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
@@ -86,19 +87,16 @@ private:
     });
   }
 
-  /// Takes a bias that is 0 for some keys and hides the others as a mask, which takes less memory. A number of this size
-  /// stays what it is when a score is added.
+  /// Takes a bias that is 0 for some keys and minus infinity for the others as a mask, which takes less memory. (A
+  /// finite number that is added is no mask: where it hides all keys of a query, their scores still have gradients.)
   bool takeHiding(Value bias) {
-    constexpr double least = -1e30;
     auto select = bias.getDefiningOp<SelectOp>();
     if (!select)
       return false;
     std::optional<double> on = splatNumber(select.getOnTrue()), off = splatNumber(select.getOnFalse());
-    if (!on || !off)
-      return false;
-    if (*on == 0 && *off <= least)
-      return takeMask(select.getCondition(), /*hides=*/false, *off);
-    return *off == 0 && *on <= least && takeMask(select.getCondition(), /*hides=*/true, *on);
+    if (on == 0.0 && off == -INFINITY)
+      return takeMask(select.getCondition(), /*hides=*/false, -INFINITY);
+    return off == 0.0 && on == -INFINITY && takeMask(select.getCondition(), /*hides=*/true, -INFINITY);
   }
 
   bool takeMask(Value condition, bool hides, double fill) {
@@ -132,8 +130,8 @@ static Shape withFourDims(ArrayRef<int64_t> shape) {
   return four;
 }
 
-/// Returns p where v is p with zeros in place of NaN, and nothing else reads p: torch writes so what its attention gives
-/// for a query that sees no key. Null otherwise.
+/// Returns p where v is p with zeros in place of NaN, and nothing else reads p: torch writes so what its attention
+/// gives for a query that sees no key. Null otherwise.
 static Value behindGuard(Value v) {
   auto select = v.getDefiningOp<SelectOp>();
   auto isNan = select ? select.getCondition().getDefiningOp<IsNaNOp>() : IsNaNOp();
@@ -176,7 +174,8 @@ struct ComposedAttention : OpRewritePattern<MatMulOp> {
         typeOf(op.getResult()).getNumElements() == 0 || shapeOf(q).back() == 0)
       return failure();
 
-    GraphBuilder b(rewriter, op.getLoc());
+    // It has the names of all nodes that it stands for, by which users choose its precision.
+    GraphBuilder b(rewriter, rewriter.getFusedLoc({product.getLoc(), softmax.getLoc(), op.getLoc()}));
     auto swapped = [&](Value x) {
       Shape order = llvm::to_vector(llvm::seq<int64_t>(rank));
       std::swap(order[rank - 2], order[rank - 1]);
@@ -203,8 +202,8 @@ struct ComposedAttention : OpRewritePattern<MatMulOp> {
     auto attention = b.create<AttentionOp>(
         four(q), four(k), four(v), mask, bias, dropout ? dropout.getSeed() : Value(),
         dropout ? dropout.getStep() : Value(), rewriter.getF64FloatAttr(scores->scale), fill,
-        zeroRows ? rewriter.getUnitAttr() : UnitAttr(),
-        dropout ? dropout.getRatioAttr() : FloatAttr(), dropout ? dropout.getSaltAttr() : IntegerAttr());
+        zeroRows ? rewriter.getUnitAttr() : UnitAttr(), dropout ? dropout.getRatioAttr() : FloatAttr(),
+        dropout ? dropout.getSaltAttr() : IntegerAttr());
     rewriter.replaceOp(op, b.reshape(attention.getY(), shapeOf(op.getResult())));
     return success();
   }

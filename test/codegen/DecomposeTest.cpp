@@ -22,8 +22,9 @@ static void check(const std::string &arguments, const std::string &body, const s
   SCOPED_TRACE(body);
   auto context = makeContext();
   std::string names = "%r";
-  if (types.find(", ") != std::string::npos && body.find("%r, ") == 0)
-    names = body.substr(0, body.find(" ="));
+  size_t last = body.rfind('\n') == std::string::npos ? 0 : body.rfind('\n') + 1; // the line that gives the results
+  if (types.find(", ") != std::string::npos && body.find("%r, ", last) == last)
+    names = body.substr(last, body.find(" =", last) - last);
   auto module = parseSourceString<ModuleOp>("func.func @f(" + arguments + ") -> (" + types + ") {\n" + body +
                                                 "\nreturn " + names + " : " + types + "\n}",
                                             context.get());
@@ -203,7 +204,7 @@ TEST(Decompose, GroupNorm) {
 /// which moves their exponentials by as much as the largest score.
 static void checkAttention(const std::string &t, const std::string &operands, const std::string &arguments,
                            const std::string &types, const std::string &attributes, int64_t keyHeads,
-                           int64_t blockBytes) {
+                           int64_t blockBytes, const std::string &before = "") {
   std::string heads = std::to_string(keyHeads), s = t == "f64" ? "f64" : "f32";
   std::string q = "tensor<2x4x16x8x" + t + ">", k = "tensor<2x" + heads + "x24x8x" + t + ">",
               v = "tensor<2x" + heads + "x24x4x" + t + ">", y = "tensor<2x4x16x4x" + t + ">",
@@ -211,12 +212,12 @@ static void checkAttention(const std::string &t, const std::string &operands, co
   double absolute = t == "f64" ? 1e-12 : t == "f32" ? 4e-6 : t == "f16" ? 4e-3 : 3e-2;
   std::string shared = "%q: " + q + ", %k: " + k + ", %v: " + v + arguments;
   check(shared,
-        "%r, %l = graph.attention %q, %k, %v" + operands + attrs + "(" + q + ", " + k + ", " + v + types + ") -> (" +
-            y + ", " + lse + ")",
+        before + "%r, %l = graph.attention %q, %k, %v" + operands + attrs + "(" + q + ", " + k + ", " + v + types +
+            ") -> (" + y + ", " + lse + ")",
         y + ", " + lse, 2, absolute, {{-1, 1}, {-1, 1}, {-1, 1}, {0, 1}}, false, blockBytes);
   check("%lse: " + lse + ", %y: " + y + ", %dy: " + y + ", " + shared,
-        "%r, %dk, %dv = graph.attention_grad %q, %k, %v" + operands + " from %y, %lse, %dy" + attrs + "(" + q + ", " +
-            k + ", " + v + types + ", " + y + ", " + lse + ", " + y + ") -> (" + q + ", " + k + ", " + v + ")",
+        before + "%r, %dk, %dv = graph.attention_grad %q, %k, %v" + operands + " from %y, %lse, %dy" + attrs + "(" + q +
+            ", " + k + ", " + v + types + ", " + y + ", " + lse + ", " + y + ") -> (" + q + ", " + k + ", " + v + ")",
         q + ", " + k + ", " + v, 2, absolute, {{2, 4}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {0, 1}}, false,
         blockBytes);
 }
@@ -243,6 +244,52 @@ TEST(Decompose, Attention) {
         checkAttention(t, " bias %b", ", %b: " + b, ", " + b, "", 2, blockBytes);
       }
     }
+}
+
+/// A causal mask that follows from constants: blocks leave keys out, and the cotangents of keys are sums of parts.
+TEST(Decompose, CausalAttention) {
+  std::string iotas =
+      "%row = graph.iota {axis = 0 : i64} : tensor<16x24xi64>\n"
+      "%column = graph.iota {axis = 1 : i64} : tensor<16x24xi64>\n"
+      "%sees = graph.compare le %column, %row : (tensor<16x24xi64>, tensor<16x24xi64>) -> tensor<16x24xi1>\n"
+      "%m = graph.reshape %sees : tensor<16x24xi1> to tensor<1x1x16x24xi1>\n";
+  for (std::string t : {"f32", "f16", "bf16"})
+    for (int64_t blockBytes : {0, 512, 1536})
+      checkAttention(t, " mask %m", "", ", tensor<1x1x16x24xi1>", "", 4, blockBytes, iotas);
+}
+
+/// Two attentions of other lengths share a bias that hides one key, and one whose mask has a finite fill has a bias
+/// that does not count where the mask hides.
+TEST(Decompose, AttentionsThatShareABias) {
+  std::string q = "tensor<2x4x16x8xf32>", k = "tensor<2x4x24x8xf32>", l = "tensor<2x4x16x1xf32>";
+  std::string constants = "%h = graph.constant dense<-1.0e38> : tensor<1x1x1x1xf32>\n"
+                          "%z = graph.constant dense<0.0> : tensor<1x1x1x1xf32>\n"
+                          "%none = graph.constant dense<false> : tensor<1x1x1x1xi1>\n";
+  auto attention = [&](std::string names, std::string keys, std::string keyType, std::string extra, std::string types,
+                       std::string attributes) {
+    return names + " = graph.attention %q, " + keys + ", " + keys + extra + " {scale = 0.5 : f64" + attributes +
+           "} : (" + q + ", " + keyType + ", " + keyType + types + ") -> (" + q + ", " + l + ")\n";
+  };
+  std::string bias = ", tensor<1x1x1x1xf32>", mask = ", tensor<1x1x1x1xi1>";
+  for (int64_t blockBytes : {0, 512}) {
+    check("%q: " + q + ", %k: " + k,
+          constants + attention("%a, %la", "%q", q, " bias %z", bias, "") +
+              attention("%r, %lr", "%k", k, " bias %z", bias, ""),
+          q, 2, 4e-6, {{-1, 1}}, false, blockBytes);
+    check("%q: " + q + ", %k: " + k,
+          constants + attention("%r, %lr", "%k", k, " mask %none bias %h", mask + bias, ", fill = -1.0e4 : f64"), q, 2,
+          4e-6, {{-1, 1}}, false, blockBytes);
+  }
+}
+
+/// The sum of 2,048 values of 40, which are divided by their number, is beyond f16.
+TEST(Decompose, AttentionToManyEqualKeys) {
+  std::string q = "tensor<1x2x4x4xf16>", k = "tensor<1x2x2048x4xf16>", l = "tensor<1x2x4x1xf32>";
+  for (int64_t blockBytes : {0, 1024})
+    check("%q: " + q + ", %k: " + k,
+          "%v = graph.constant dense<40.0> : " + k + "\n%r, %l = graph.attention %q, %k, %v {scale = 0.5 : f64} : (" +
+              q + ", " + k + ", " + k + ") -> (" + q + ", " + l + ")",
+          q, 2, 0.1, {{-0.1, 0.1}}, false, blockBytes);
 }
 
 TEST(Decompose, ReduceL2) {

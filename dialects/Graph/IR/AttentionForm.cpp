@@ -31,21 +31,25 @@ Value AttentionForm::drop(const GraphBuilder &b, Value p) const {
   return seed ? Value(b.create<DropoutOp>(p.getType(), p, seed, step, ratio, salt)) : p;
 }
 
-/// p is divided by its sum behind the product with v, where there are V numbers for each query in place of N.
+/// p is divided by its sum behind the product with v, where there are V numbers for each query in place of N. In f16
+/// it is divided before, because the product of undivided exponentials may be beyond 65504.
 AttentionForm::Result AttentionForm::compute(const GraphBuilder &b) const {
   Type element = elementOf(q);
   double lowest = computeType(element).isF64() ? -DBL_MAX : -FLT_MAX;
   Value open = openScores(b), s = hide(b, open, fill.value_or(-INFINITY));
-  // The largest score is finite: so s - largest is minus infinity, not NaN, where all of s are, and the loop that looks
-  // for it has a mask that vectors can have. (LLVM makes a branch of a maximum with minus infinity.)
+  // A mask hides with the lowest number here: where all of s are minus infinity, s - largest is so too, and the loop
+  // that looks for the largest has vectors. (LLVM makes a branch of a maximum with minus infinity.)
   Value largest = b.largest(fill ? s : hide(b, open, lowest), {3}, /*keepdims=*/true);
   if (zeroRows)
     largest = b.max(largest, lowest);
   Value e = b.exp(b.sub(s, largest));
   Value sum = b.sum(e, {3}, /*keepdims=*/true);
   Value lse = b.add(largest, b.log(sum));
-  Value product = b.matmul(rows(b, b.cast(drop(b, e), element)), v);
-  Value y = b.div(b.up(ofHeads(b, product)), sum);
+  bool dividesBefore = element.isF16();
+  Value p = drop(b, dividesBefore ? b.div(e, sum) : e);
+  Value y = b.up(ofHeads(b, b.matmul(rows(b, b.cast(p, element)), v)));
+  if (!dividesBefore)
+    y = b.div(y, sum);
   if (zeroRows) {
     Value none = b.compare(Predicate::eq, sum, 0);
     y = b.select(none, 0, y);

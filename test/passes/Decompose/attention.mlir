@@ -7,9 +7,15 @@
 // CHECK: %[[M:.*]] = graph.reduce_max
 // CHECK: %[[E:.*]] = graph.exp
 // CHECK: %[[L:.*]] = graph.reduce_sum %[[E]]
-// CHECK: graph.cast %[[E]] : tensor<2x4x8x8xf32> to tensor<2x4x8x8xf16>
+// CHECK: %[[P:.*]] = graph.div %[[E]], %[[L]] : (tensor<2x4x8x8xf32>, tensor<2x4x8x1xf32>)
+// CHECK: graph.cast %[[P]] : tensor<2x4x8x8xf32> to tensor<2x4x8x8xf16>
 // CHECK: graph.matmul
-// CHECK: graph.div %{{.*}}, %[[L]] : (tensor<2x4x8x16xf32>, tensor<2x4x8x1xf32>)
+// CHECK-NOT: graph.div
+// CHECK-LABEL: func.func @bfloat
+// CHECK: %[[E:.*]] = graph.exp
+// CHECK: graph.cast %[[E]]
+// CHECK: graph.matmul
+// CHECK: graph.div
 
 // The scan takes two heads at a time; their scores are two blocks of 256 bytes.
 // BLOCKS-LABEL: func.func @whole
@@ -23,6 +29,12 @@ func.func @whole(%q: tensor<2x4x8x16xf16>, %k: tensor<2x4x8x16xf16>, %v: tensor<
 }
 
 // The mask follows from numbers of rows and columns, as exporters write it.
+// In bf16 the product is divided, in which there are fewer numbers.
+func.func @bfloat(%q: tensor<2x4x8x16xbf16>, %k: tensor<2x4x8x16xbf16>, %v: tensor<2x4x8x16xbf16>) -> tensor<2x4x8x16xbf16> {
+  %y, %lse = graph.attention %q, %k, %v {scale = 0.25 : f64} : (tensor<2x4x8x16xbf16>, tensor<2x4x8x16xbf16>, tensor<2x4x8x16xbf16>) -> (tensor<2x4x8x16xbf16>, tensor<2x4x8x1xf32>)
+  return %y : tensor<2x4x8x16xbf16>
+}
+
 // Eight blocks of two queries see 2, 4, ... 16 keys, and parts of the mask go to them.
 // CHECK-LABEL: func.func @causal
 // BLOCKS-LABEL: func.func @causal

@@ -108,16 +108,31 @@ func.func @safe(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2
 }
 
 // -----
-// Here the bias hides what is true, with the lowest number.
+// Here the bias hides what is true, with the lowest number. It stays a bias: where it hides all keys of a query, their scores have gradients.
 // CHECK-LABEL: @hidden_by_a_number
-// CHECK: %[[N:.*]] = graph.not
-// CHECK: graph.attention %arg0, %arg1, %arg2 mask %{{.*}} {fill = {{.*}}E+38 : f64, scale = 1.000000e+00 : f64}
+// CHECK: graph.attention %arg0, %arg1, %arg2 bias %{{.*}} {scale = 1.000000e+00 : f64}
 func.func @hidden_by_a_number(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %m: tensor<8x8xi1>) -> tensor<2x4x8x16xf32> {
   %zero = graph.constant dense<0.0> : tensor<f32>
   %low = graph.constant dense<-3.4028235e+38> : tensor<f32>
   %b = graph.select %m, %low, %zero : (tensor<8x8xi1>, tensor<f32>, tensor<f32>) -> tensor<8x8xf32>
   %s = graph.matmul %q, %k {transpose_b} : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
   %z = graph.add %s, %b : (tensor<2x4x8x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8x8xf32>
+  %p = graph.softmax %z {axis = 3 : i64} : tensor<2x4x8x8xf32>
+  %y = graph.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
+  return %y : tensor<2x4x8x16xf32>
+}
+
+// -----
+// A finite fill to which a bias is added is another number.
+// CHECK-LABEL: @hidden_twice
+// CHECK-NOT: graph.attention
+func.func @hidden_twice(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tensor<2x4x8x16xf32>, %m: tensor<8x8xi1>, %n: tensor<8x8xi1>) -> tensor<2x4x8x16xf32> {
+  %zero = graph.constant dense<0.0> : tensor<f32>
+  %low = graph.constant dense<-3.4028235e+38> : tensor<f32>
+  %b = graph.select %m, %low, %zero : (tensor<8x8xi1>, tensor<f32>, tensor<f32>) -> tensor<8x8xf32>
+  %s = graph.matmul %q, %k {transpose_b} : (tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x8xf32>
+  %h = graph.select %n, %s, %low : (tensor<8x8xi1>, tensor<2x4x8x8xf32>, tensor<f32>) -> tensor<2x4x8x8xf32>
+  %z = graph.add %h, %b : (tensor<2x4x8x8xf32>, tensor<8x8xf32>) -> tensor<2x4x8x8xf32>
   %p = graph.softmax %z {axis = 3 : i64} : tensor<2x4x8x8xf32>
   %y = graph.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
   return %y : tensor<2x4x8x16xf32>
