@@ -6,8 +6,9 @@
 // the queries, because those of one block see other keys than those of the next.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/AttentionForm.h"
+#include "dialects/Graph/IR/VisibleKeys.h"
 #include "passes/Decompose/Passes.h"
-#include "passes/Decompose/VisibleKeys.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
 #include <tuple>
@@ -268,14 +269,15 @@ private:
   Blocks blocksOf(OpT op) {
     AttentionForm form = AttentionForm::of(op);
     bool needsAllScores = op->getNumResults() > 3; // the cotangent of a bias is a sum over samples or heads
-    Blocks blocks = needsAllScores ? Blocks() : divide(form, blockBytes);
+    bool isInScan = bool(op->template getParentOfType<ScanOp>()); // whose body holds no scan
+    Blocks blocks = needsAllScores || isInScan ? Blocks() : divide(form, blockBytes);
     if (blocks.heads == 0 || (!form.mask && !form.bias))
       return blocks;
     // The layers of a network share their masks.
     auto [keys, isNew] = visible.try_emplace(std::tuple(form.mask.getAsOpaquePointer(), form.bias.getAsOpaquePointer(),
                                                         form.fill.value_or(-INFINITY), form.queries(), form.keys()));
     if (isNew)
-      keys->second = visibleKeys(form);
+      keys->second = visibleKeys(form.mask, form.bias, form.fill, form.queries(), form.keys());
     if (keys->second)
       for (Block &block : blocks.queries)
         block.keys = unionOf(*keys->second, block);

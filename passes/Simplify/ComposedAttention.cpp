@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
+#include "dialects/Graph/IR/VisibleKeys.h"
 #include "passes/Simplify/Recognizers.h"
 #include <cmath>
 
@@ -136,10 +137,23 @@ static Value behindGuard(Value v) {
   auto select = v.getDefiningOp<SelectOp>();
   auto isNan = select ? select.getCondition().getDefiningOp<IsNaNOp>() : IsNaNOp();
   if (!isNan || splatNumber(select.getOnTrue()) != 0.0 || isNan.getX() != select.getOnFalse() || !v.hasOneUse() ||
-      !isNan->hasOneUse())
+      !isNan->hasOneUse() || select.getType() != isNan.getX().getType())
     return {};
   Value p = isNan.getX();
   return llvm::all_of(p.getUsers(), [&](Operation *user) { return user == isNan || user == select; }) ? p : Value();
+}
+
+/// Returns whether all scores of a query may be very low without being minus infinity. The gradient has one number for
+/// each query, its log-sum-exp, in which fp32 would then lose how many keys there are: a softmax keeps its result.
+static bool mayHaveLowScores(const Scores &scores, ArrayRef<int64_t> shape) {
+  bool isFinite = scores.fill && *scores.fill != -INFINITY;
+  if (!isFinite && scores.biases.empty())
+    return false;
+  if (scores.biases.size() + scores.masks.size() != 1 || (!scores.masks.empty() && scores.masks.front().second))
+    return true;
+  Value mask = scores.masks.empty() ? Value() : scores.masks.front().first;
+  Value bias = scores.biases.empty() ? Value() : scores.biases.front();
+  return !visibleKeys(mask, bias, scores.fill, shape[shape.size() - 2], shape.back());
 }
 
 struct ComposedAttention : OpRewritePattern<MatMulOp> {
@@ -172,6 +186,9 @@ struct ComposedAttention : OpRewritePattern<MatMulOp> {
     if (shapeOf(q).drop_back(2) != batch || shapeOf(k).drop_back(2) != batch || shapeOf(v).drop_back(2) != batch ||
         shapeOf(op.getResult()).drop_back(2) != batch || typeOf(p).getNumElements() == 0 ||
         typeOf(op.getResult()).getNumElements() == 0 || shapeOf(q).back() == 0)
+      return failure();
+
+    if (mayHaveLowScores(*scores, shapeOf(p)))
       return failure();
 
     // It has the names of all nodes that it stands for, by which users choose its precision.

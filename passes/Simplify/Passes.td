@@ -54,7 +54,7 @@ def RecognizePass : Pass<"mpc-recognize", "::mlir::ModuleOp"> {
       %y, %mean, %inverse = graph.layer_norm %x, %scale, %zero {axes = array<i64: 1>, epsilon = 1.0e-5 : f64, kind = #graph<norm layer>}
     ```
     A softmax along the last dimension between two products becomes `graph.attention`, with the scale, the mask, the bias and the dropout that stand between them. Scores that something else reads
-    too, or with other arithmetic on them, such as a cap, stay as they are. GELU with erf or tanh becomes `graph.gelu`.
+    too, or with other arithmetic on them, such as a cap, stay as they are, and so do scores that a mask or bias from the data lowers by a finite number. GELU with erf or tanh becomes `graph.gelu`.
 
     The pass runs before autocast, which asks ops for their precision. It does not recognise variances with n - 1, or an epsilon outside the root.
   }];

@@ -171,7 +171,9 @@ struct Attention {
     Value root = n.number(std::sqrt(scale), q);
     Value scaledQ = n.mul(q, root), scaledK = n.mul(k, root);
     bool isEmpty = batch() * heads() * queries() * keys() == 0;
-    if (!n.used(3) && !(cap > 0) && precision == computeType(element) && !isEmpty)
+    // A mask of floats may hide with numbers, for which one log-sum-exp in fp32 is too little (ComposedAttention.cpp).
+    bool hasFloatMask = n.has(3) && !elementOf(n.in(3)).isInteger(1);
+    if (!n.used(3) && !(cap > 0) && precision == computeType(element) && !isEmpty && !hasFloatMask)
       return finish(whole(scaledQ, scaledK));
     Value scores = product(scaledQ, scaledK, /*transposed=*/true);
     if (n.used(3) && mode == 0)
@@ -204,7 +206,7 @@ struct Attention {
     finish(product(weights, n.cast(v, element), /*transposed=*/false));
   }
 
-  /// The attention as one op, for which nothing else may need the scores.
+  /// The attention as one op, for which nothing else may need the scores, and whose mask is one of booleans.
   Value whole(Value scaledQ, Value scaledK) {
     auto four = [&](Value x) {
       Shape shape(4 - shapeOf(x).size(), 1);
@@ -213,18 +215,15 @@ struct Attention {
     };
     Visibility seen = visibility();
     checkMask(seen.allowed);
-    checkMask(seen.bias);
     SmallVector<Value> operands{scaledQ, scaledK, n.cast(v, elementOf(q))};
     if (seen.allowed)
       operands.push_back(four(seen.allowed));
-    if (seen.bias)
-      operands.push_back(n.cast(four(seen.bias), computeType(elementOf(q))));
     return n
         .make<AttentionOp>(operands,
                            [&](AttentionOp::Properties &p) {
-                             p.operandSegmentSizes = {1, 1, 1, seen.allowed ? 1 : 0, seen.bias ? 1 : 0, 0, 0};
+                             p.operandSegmentSizes = {1, 1, 1, seen.allowed ? 1 : 0, 0, 0, 0};
                              p.scale = n.b.getF64FloatAttr(1);
-                             if (seen.allowed || seen.bias)
+                             if (seen.allowed)
                                p.zero_rows = n.b.getUnitAttr();
                            })
         .getY();

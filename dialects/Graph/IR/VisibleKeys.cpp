@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "passes/Decompose/VisibleKeys.h"
+#include "dialects/Graph/IR/VisibleKeys.h"
 #include "llvm/ADT/DenseMap.h"
 #include <cmath>
 #include <functional>
@@ -154,27 +154,28 @@ private:
 
 } // namespace
 
-std::optional<std::vector<KeyRange>> mpc::visibleKeys(const AttentionForm &form) {
+std::optional<std::vector<KeyRange>> graph::visibleKeys(Value mask, Value bias, std::optional<double> fill,
+                                                        int64_t queries, int64_t keys) {
   constexpr double least = -1e30; // e^(least - s) is 0 for every score s that is computed in 16 bits or is of use
   constexpr int64_t most = int64_t(1) << 26; // scores, which take about a second
-  if ((!form.mask && !form.bias) || form.queries() * form.keys() > most)
+  if ((!mask && !bias) || queries * keys > most)
     return std::nullopt;
-  bool hides = form.mask && form.fill.value_or(-INFINITY) <= least;
+  bool hides = mask && fill.value_or(-INFINITY) <= least;
   std::vector<KeyRange> ranges;
-  for (int64_t row = 0; row < form.queries(); ++row) {
+  for (int64_t row = 0; row < queries; ++row) {
     RowReader reader(row);
-    const RowReader::Row *mask = nullptr, *bias = nullptr;
-    if (form.mask && !(mask = reader.read(form.mask)))
+    const RowReader::Row *masks = nullptr, *biases = nullptr;
+    if (mask && !(masks = reader.read(mask)))
       return std::nullopt;
-    if (form.bias && !(bias = reader.read(form.bias)))
+    if (bias && !(biases = reader.read(bias)))
       return std::nullopt;
     auto sees = [&](int64_t n) {
       auto at = [&](const RowReader::Row &numbers) { return numbers[numbers.size() == 1 ? 0 : n]; };
-      if (mask && at(*mask) == 0)
-        return !hides;                       // it has the fill as its score, whatever the bias is
-      return !bias || !(at(*bias) <= least); // NaN is seen
+      if (masks && at(*masks) == 0)
+        return !hides;                           // it has the fill as its score, whatever the bias is
+      return !biases || !(at(*biases) <= least); // NaN is seen
     };
-    KeyRange range{.first = 0, .last = form.keys()};
+    KeyRange range{.first = 0, .last = keys};
     while (range.first < range.last && !sees(range.first))
       ++range.first;
     while (range.first < range.last && !sees(range.last - 1))
