@@ -21,9 +21,9 @@ static constexpr int64_t attentionBlockBytes = int64_t(2) << 20;
 void mpc::buildHostPlanPipeline(OpPassManager &manager, const HostOptions &options, StageMark mark) {
   manager.addPass(createSetTargetPass({.name = "host"}));
   manager.addPass(createDecomposeAttentionPass({.blockBytes = attentionBlockBytes}));
-  // Layout comes first, because it handles whole ops (convolutions, batch norms), which decomposition takes apart. It
-  // comes behind the training pipeline, because forward and backward pass are one graph there, with their casts, and an
-  // activation that both read is stored in one order.
+  // Layout comes before decomposition, because it handles whole ops (convolutions, batch norms), which decomposition
+  // takes apart. It comes behind the training pipeline, because forward and backward pass are one graph there, with
+  // their casts, and an activation that both read is stored in one order.
   manager.addPass(layout::createAssignOrdersPass());
   manager.addPass(createSimplifyPass());
   mark(manager, "layout");

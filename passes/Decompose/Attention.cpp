@@ -54,8 +54,8 @@ Blocks divide(const AttentionForm &form, int64_t bytes) {
   if (bytes == 0 || form.seed || keyHeads < 2 || keyHeads * ofHead < 8 * bytes)
     return {};
   // A bias of relative positions, which heads have and samples share, would be copied for each sample.
-  auto isShared = [&](Value v) { return v && shapeOf(v)[0] == 1 && shapeOf(v)[1] > 1 && shapeOf(v)[2] > 1; };
-  if (form.samples() > 1 && (isShared(form.mask) || isShared(form.bias)))
+  auto isOfHeads = [&](Value v) { return v && shapeOf(v)[0] == 1 && shapeOf(v)[1] > 1 && shapeOf(v)[2] > 1; };
+  if (form.samples() > 1 && (isOfHeads(form.mask) || isOfHeads(form.bias)))
     return {};
   // Each trip takes the heads of one sample or a part of them, or whole samples. Masks of queries and keys that differ
   // between samples, but not between heads, are read where they lie if a trip takes a sample.
@@ -92,7 +92,6 @@ public:
                            llvm::function_ref<SmallVector<Value>(const AttentionForm &, ValueRange)> body) {
     SmallVector<Value> invariants, stacked{ofQueries(form.q), ofKeys(form.k), ofKeys(form.v)};
     llvm::append_range(stacked, llvm::map_range(others, [&](Value v) { return ofQueries(v); }));
-    SmallVector<Value> masks;
     for (Value v : {form.mask, form.bias})
       if (v)
         (isShared(v) ? invariants : stacked).push_back(isShared(v) ? v : ofScores(v));
@@ -292,8 +291,8 @@ private:
     return keys;
   }
 
-  /// What visibleKeys gave for a mask, a bias, a fill and numbers of queries and keys; neither mask nor bias is erased
-  /// by this pass.
+  /// This holds what visibleKeys gave for a mask, a bias, a fill and numbers of queries and keys; neither mask nor bias
+  /// is erased by this pass.
   std::map<std::tuple<const void *, const void *, double, int64_t, int64_t>, std::optional<std::vector<KeyRange>>>
       visible;
 };

@@ -1,9 +1,9 @@
 //===- ComposedAttention.cpp - attention that is written as products and a softmax ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What exporters write for scaled_dot_product_attention and what models write themselves is a product of queries and
-// transposed keys, which may be scaled, an added bias, a selection by a mask, a softmax along the keys, perhaps a
-// dropout, and a product with the values. The leading dimensions are those of samples and heads, in one or in two.
+// Exporters, for scaled_dot_product_attention, and models themselves write a product of queries and transposed keys,
+// which may be scaled, an added bias, a selection by a mask, a softmax along the keys, perhaps a dropout, and a product
+// with the values. The leading dimensions are those of samples and heads, in one or in two.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
@@ -17,7 +17,7 @@ using namespace mpc::graph;
 
 namespace {
 
-/// What stands between the product of queries and keys and the softmax.
+/// This is what stands between the product of queries and keys and the softmax.
 struct Scores {
   MatMulOp product;
   double scale = 1;

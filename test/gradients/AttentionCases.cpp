@@ -8,7 +8,7 @@ using namespace mpc::test;
 
 namespace {
 
-/// What an attention has beside q, k and v.
+/// A form says what an attention has beside q, k and v.
 struct Form {
   const char *name;
   int64_t heads, keyHeads;

@@ -52,7 +52,7 @@ struct Heads {
       sum += q.values[row * depth + i] * k.values[at + i];
     return scale * sum + (bias ? (*bias)[row * keys + n] : 0);
   }
-  /// What the dropout multiplies p by.
+  /// Returns the number that the dropout multiplies p by.
   double kept(int64_t row, int64_t n) {
     if (!words)
       return 1;

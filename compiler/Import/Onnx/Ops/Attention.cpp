@@ -1,8 +1,8 @@
 //===- Attention.cpp - attention, rotary embeddings and caches --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An attention is one op, or a composition of others where something else reads its scores or they are capped. The
-// other ops are compositions, so their gradients and precision are those of their parts.
+// An attention is one op, or a composition of others where something else reads its scores, they are capped or the mask
+// is one of floats. The other ops are compositions, so their gradients and precision are those of their parts.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Import.h"
