@@ -79,17 +79,18 @@ struct DecomposeSharedDropout : OpRewritePattern<DropoutOp> {
   }
 };
 
-/// A scatter-add in f16 would round at every addition, so it runs in f32, between casts.
-struct WidenGatherGrad : OpRewritePattern<GatherGradOp> {
+/// A scatter in f16 would round at every addition or product, so it runs in f32, between casts. The host's kernel has
+/// no 16-bit floats at all, so maxima and minima do the same.
+struct WidenScatter : OpRewritePattern<ScatterOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(GatherGradOp op, PatternRewriter &rewriter) const override {
-    Type element = elementOf(op.getDx());
+  LogicalResult matchAndRewrite(ScatterOp op, PatternRewriter &rewriter) const override {
+    Type element = elementOf(op.getY());
     if (!isLowPrecision(element))
       return failure();
     GraphBuilder m(rewriter, op.getLoc());
-    Value dx = m.create<GatherGradOp>(typeOf(op.getDx()).clone(computeType(element)), m.up(op.getDy()), op.getIndices(),
-                                      op.getAxis());
-    rewriter.replaceOp(op, m.cast(dx, element));
+    Value y = m.create<ScatterOp>(typeOf(op.getY()).clone(computeType(element)), m.up(op.getUpdates()), op.getIndices(),
+                                  op.getAxisAttr(), op.getModeAttr());
+    rewriter.replaceOp(op, m.cast(y, element));
     return success();
   }
 };
@@ -135,7 +136,7 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
     if (kernel::gpuOf(getOperation()))
       populateDepthwisePatterns(patterns);
     else // a GPU's kernel keeps its sums in f32 by itself
-      patterns.add<WidenGatherGrad>(&getContext());
+      patterns.add<WidenScatter>(&getContext());
     populateSoftmaxPatterns(patterns);
     populateNormalizationPatterns(patterns);
     if (failed(applyWithinBudget(getOperation(), std::move(patterns))))

@@ -24,8 +24,8 @@ static Attribute resultOfNothing(Operation *op) {
     return llvm::any_of(op->getOperands(), isEmpty) ? identityOf(Combiner::Add, element) : Attribute();
   if (!isEmpty(op->getOperand(0)))
     return {};
-  if (isOfKind(op, LoopKind::Scatter))
-    return identityOf(Combiner::Add, element);
+  if (auto scatter = dyn_cast<ScatterOp>(op))
+    return identityOf(scatter.getCombiner(), element);
   if (auto pad = dyn_cast<PadOp>(op))
     return numberAttr(element, pad.getValue().convertToDouble());
   auto reduction = dyn_cast<ReductionOpInterface>(op);

@@ -15,7 +15,7 @@ def FormDispatchesPass : Pass<"mpc-form-dispatches", "::mlir::ModuleOp"> {
       transposed_copy  8-bit floats and the transpose of their matrices, on GPUs;
       reduction        roots that reduce the same axes of one iteration shape, and arithmetic on their results;
       row              reductions over trailing axes and full-shape results that use them (softmax), a row at a time;
-      scatter          a graph.gather_grad.
+      scatter          a graph.scatter.
 
     The form follows from the body (`#kernel.form`).
 

@@ -315,9 +315,9 @@ TEST(Decompose, SmallWholePowers) {
     }
 }
 
-TEST(Decompose, GatherGradOfNarrowFloats) {
+TEST(Decompose, ScatterOfNarrowFloats) {
   check("%dy: tensor<300x8xf16>, %i: tensor<300xi64>",
-        "%r = graph.gather_grad %dy, %i {axis = 0 : i64} : (tensor<300x8xf16>, tensor<300xi64>) -> tensor<4x8xf16>",
+        "%r = graph.scatter %dy, %i {axis = 0 : i64} : (tensor<300x8xf16>, tensor<300xi64>) -> tensor<4x8xf16>",
         "tensor<4x8xf16>", 1, 0, {{-4, 4}, {0, 3}});
 }
 

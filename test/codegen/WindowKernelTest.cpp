@@ -1,4 +1,4 @@
-//===- WindowKernelTest.cpp - pooling, resizing, gather_grad as kernels ------------------===//
+//===- WindowKernelTest.cpp - pooling, resizing, scatter as kernels ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "KernelHarness.h"
 #include <gtest/gtest.h>
@@ -158,22 +158,29 @@ TEST(WindowKernel, Resize) {
   batch.run();
 }
 
-TEST(WindowKernel, GatherGrad) {
+TEST(WindowKernel, Scatter) {
   Batch batch;
-  for (std::string t : {"f32", "f64"})
-    for (auto [dx, dy, axis] : {std::tuple<std::string, std::string, std::string>{"20x100", "3x7x100", "0"},
-                                {"4x6x10", "4x3x7x10", "1"},
-                                {"5x9", "5x3x7", "1"}}) {
-      std::string x = tensor(dx, t), y = tensor(dy, t), i = "tensor<3x7xi64>";
-      int64_t n = axis == "0" ? 20 : dx == "5x9" ? 9 : 6;
-      batch.add({.name = "gather_grad " + x,
-                 .inputs = {y, i},
-                 .body = "%x = graph.gather_grad %0, %1 {axis = " + axis + " : i64} : (" + y + ", " + i + ") -> " + x,
-                 .yields = {"%x : " + x},
-                 .ulps = 1,
-                 .absolute = 5e-6,
-                 .draws = {{-4, 4}, {double(-n), double(n - 1)}},
-                 .form = kernel::Form::Scatter});
-    }
+  for (std::string t : {"f32", "f64", "i64", "i8", "ui8"})
+    for (std::string mode : {"add", "multiply", "max", "min"})
+      for (auto [to, from, axis] : {std::tuple<std::string, std::string, std::string>{"20x100", "3x7x100", "0"},
+                                    {"4x6x10", "4x3x7x10", "1"},
+                                    {"5x9", "5x3x7", "1"}}) {
+        const bool isFloat = t[0] == 'f';
+        std::string x = tensor(to, t), y = tensor(from, t), i = "tensor<3x7xi64>";
+        int64_t n = axis == "0" ? 20 : to == "5x9" ? 9 : 6;
+        batch.add({.name = "scatter " + mode + " " + x,
+                   .inputs = {y, i},
+                   .body = "%x = graph.scatter %0, %1 {axis = " + axis + " : i64, mode = #graph<scatter_mode " + mode +
+                           ">} : (" + y + ", " + i + ") -> " + x,
+                   .yields = {"%x : " + x},
+                   .ulps = isFloat ? (mode == "multiply" ? 20.0 : 1.0) : 0.0,
+                   .absolute = isFloat ? 5e-6 : 0.0,
+                   .draws = {{isFloat      ? -4.0
+                              : t == "ui8" ? 0.0
+                                           : -2.0,
+                              isFloat ? 4.0 : 2.0},
+                             {double(-n), double(n - 1)}},
+                   .form = kernel::Form::Scatter});
+      }
   batch.run();
 }

@@ -223,8 +223,7 @@ TEST(GpuShapes, ScatterAdd) {
     std::string element = cases.element(), x = tensor(dx, element), y = tensor(dy, element),
                 k = tensor(indices, cases.pick(0, 1) ? "i64" : "i32");
     cases.add({y, k},
-              "%r = graph.gather_grad %0, %1 {axis = " + std::to_string(axis) + " : i64} : (" + y + ", " + k + ") -> " +
-                  x,
+              "%r = graph.scatter %0, %1 {axis = " + std::to_string(axis) + " : i64} : (" + y + ", " + k + ") -> " + x,
               x, {{-2, 2}, {double(-dx[axis]), double(dx[axis] - 1)}});
   }
   cases.run(/*exact=*/true);

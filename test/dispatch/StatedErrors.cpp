@@ -73,7 +73,10 @@ std::optional<int64_t> test::accumulationLength(Operation *operation) {
       })
       .Case<AvgPoolOp, AvgPoolGradOp, MaxPoolGradOp, DepthwiseConvOp, DepthwiseInputGradOp>(
           [](auto op) { return llvm::product_of(op.getKernel()); })
-      .Case([](GatherGradOp op) { return typeOf(op.getIndices()).getNumElements(); })
+      .Case([](ScatterOp op) {
+        bool rounds = op.getMode() == ScatterMode::add || op.getMode() == ScatterMode::multiply;
+        return rounds ? typeOf(op.getIndices()).getNumElements() : 0;
+      })
       .Case([](ResizeOp op) { return int64_t(1) << typeOf(op.getX()).getRank(); })
       .Case([](ResizeGradOp op) {
         // At most this many elements of dy read one element of dx.

@@ -225,7 +225,7 @@ TEST(Indexing, ResultsChangeOnlyWhereOpsSay) {
   EXPECT_GT(checker.followed, 500);
   EXPECT_GT(checker.independent, 10);
   for (const char *op : {"graph.conv", "graph.conv_input_grad", "graph.conv_weight_grad", "graph.layer_norm_grad",
-                         "graph.group_norm_grad", "graph.batch_norm_grad", "graph.gather_grad", "graph.resize_grad",
+                         "graph.group_norm_grad", "graph.batch_norm_grad", "graph.scatter", "graph.resize_grad",
                          "graph.max_pool_grad", "graph.avg_pool_grad", "graph.slice", "graph.pad"})
     EXPECT_TRUE(checker.seen.count(op)) << op;
 }

@@ -79,12 +79,17 @@ void addGatherCases(std::vector<Case> &cases) {
     cases.push_back({"gather: " + g.name, {uniform(g.x), g.indices}, [=](OpBuilder &b, Location loc, ValueRange v) {
                        return GatherOp::create(b, loc, v[0], v[1], b.getI64IntegerAttr(g.axis)).getOperation();
                      }});
-    cases.push_back(
-        {"gather_grad: " + g.name, {uniform(g.y), g.indices}, [=](OpBuilder &b, Location loc, ValueRange v) {
-           return GatherGradOp::create(b, loc, typeOf(v[0]).clone(g.x), v[0], v[1], b.getI64IntegerAttr(g.axis))
-               .getOperation();
-         }});
+    cases.push_back({"scatter: " + g.name, {uniform(g.y), g.indices}, [=](OpBuilder &b, Location loc, ValueRange v) {
+                       return ScatterOp::create(b, loc, typeOf(v[0]).clone(g.x), v[0], v[1], g.axis).getOperation();
+                     }});
   }
+  for (ScatterMode mode : {ScatterMode::multiply, ScatterMode::max, ScatterMode::min})
+    cases.push_back(
+        {"scatter: " + stringifyScatterMode(mode).str(),
+         {uniform({2, 5, 3}), integers({5}, {2, 0, -1, 1, 2})},
+         [=](OpBuilder &b, Location loc, ValueRange v) {
+           return ScatterOp::create(b, loc, typeOf(v[0]).clone({2, 3, 3}), v[0], v[1], 1, mode).getOperation();
+         }});
 }
 } // namespace
 

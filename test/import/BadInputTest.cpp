@@ -319,17 +319,17 @@ TEST(BadInput, EverythingAtOnce) {
   EXPECT_EQ(report.problems[1].opset, 17);
 }
 
-/// Makes x [2,3] -> Compress e -> Resize (with three mistakes) -> Gemm -> logits. `stated` says whether the model
+/// Makes x -> Unique e -> Resize (with two mistakes) -> Gemm -> logits. `stated` says whether the model
 /// states the types of values.
 static ModelBuilder severalProblems(bool stated) {
   ModelBuilder m;
   m.input("x", {int64_t(2), int64_t(1), int64_t(4), int64_t(4)})
       .weight("w", {3, 64})
       .floats("scales", {4}, {1, 1, 2, 2});
-  m.node("Compress", {"x"}, {"e"});
+  m.node("Unique", {"x"}, {"e"});
   m.node("Resize", {"e", "", "scales"}, {"r"},
-         {{"mode", std::string("cubic")},
-          {"coordinate_transformation_mode", std::string("tf_crop_and_resize")},
+         {{"mode", std::string("linear")},
+          {"coordinate_transformation_mode", std::string("somewhere")},
           {"strength", int64_t(3)}});
   m.node("Flatten", {"r"}, {"f"});
   m.node("Gemm", {"f", "w"}, {"logits"}, {{"transB", int64_t(1)}, {"transC", int64_t(1)}});
@@ -360,8 +360,8 @@ TEST(BadInput, EverythingAtOnceBehindWhatIsNotSupported) {
   EXPECT_EQ(problemsOf(severalProblems(false), "mse:logits:t"), std::vector<std::string>{"e: is not supported"});
   EXPECT_EQ(problemsOf(severalProblems(true), "hinge:logits:t"),
             (std::vector<std::string>{
-                "e: is not supported", "r: coordinate_transformation_mode 'tf_crop_and_resize' is not supported",
-                "r: mode 'cubic' is not supported", "r: attribute 'strength' is not supported at this opset",
+                "e: is not supported", "r: coordinate_transformation_mode 'somewhere' is not supported",
+                "r: attribute 'strength' is not supported at this opset",
                 "logits: attribute 'transC' is not supported at this opset", "m: there is no loss 'hinge'"}));
 }
 

@@ -35,18 +35,50 @@ struct GatherModel : EvalModel<GatherModel, GatherOp> {
   }
 };
 
-struct GatherGradModel : EvalModel<GatherGradModel, GatherGradOp> {
+double initial(ScatterMode mode, Type element) {
+  switch (mode) {
+  case ScatterMode::add:
+    return 0;
+  case ScatterMode::multiply:
+    return 1;
+  case ScatterMode::max:
+    return lowest(element);
+  case ScatterMode::min:
+    return highest(element);
+  }
+  llvm_unreachable("all modes are handled");
+}
+
+double combined(ScatterMode mode, double a, double b) {
+  switch (mode) {
+  case ScatterMode::add:
+    return a + b;
+  case ScatterMode::multiply:
+    return a * b;
+  case ScatterMode::max:
+    return larger(b, a);
+  case ScatterMode::min:
+    return smaller(b, a);
+  }
+  llvm_unreachable("all modes are handled");
+}
+
+struct ScatterModel : EvalModel<ScatterModel, ScatterOp> {
   LogicalResult evaluate(Operation *op, Evaluation &e) const {
-    HostTensor &dx = e.results[0];
-    AxisView view(dx.shape, cast<GatherGradOp>(op).getAxis());
+    HostTensor &y = e.results[0];
+    auto scatter = cast<ScatterOp>(op);
+    AxisView view(y.shape, scatter.getAxis());
     auto indices = normalizedIndices(op, e.operands[1], view.extent);
     if (failed(indices))
       return failure();
-    const double *dy = e.operands[0].values.data();
+    llvm::fill(y.values, initial(scatter.getMode(), elementOf(scatter.getY())));
+    const double *updates = e.operands[0].values.data();
     for (int64_t o = 0; o < view.outer; ++o)
       for (int64_t k : *indices)
-        for (int64_t i = 0; i < view.inner; ++i)
-          dx.values[view.at(o, k, i)] += *dy++;
+        for (int64_t i = 0; i < view.inner; ++i, ++updates) {
+          double &place = y.values[view.at(o, k, i)];
+          place = combined(scatter.getMode(), place, *updates);
+        }
     return success();
   }
 };
@@ -121,7 +153,7 @@ struct ResizeModel : EvalModel<ResizeModel<OpT, Transposed>, OpT> {
 
 void mpc::attachGatherModels(MLIRContext &c) {
   GatherOp::attachInterface<GatherModel>(c);
-  GatherGradOp::attachInterface<GatherGradModel>(c);
+  ScatterOp::attachInterface<ScatterModel>(c);
   ResizeOp::attachInterface<ResizeModel<ResizeOp, false>>(c);
   ResizeGradOp::attachInterface<ResizeModel<ResizeGradOp, true>>(c);
 }

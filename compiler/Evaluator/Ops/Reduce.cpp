@@ -99,14 +99,13 @@ struct ArgMaxModel : EvalModel<ArgMaxModel, ArgMaxOp> {
 // The models state again what the ops say of themselves (their combiner, its identity), because tests hold these facts
 // against the models.
 
-/// The smallest and the largest number of a type.
-static double lowest(Type element) {
+double mpc::lowest(Type element) {
   auto integer = dyn_cast<IntegerType>(element);
   if (!integer)
     return -std::numeric_limits<double>::infinity();
   return integer.isUnsigned() || integer.getWidth() == 1 ? 0 : -std::ldexp(1, int(integer.getWidth()) - 1);
 }
-static double highest(Type element) {
+double mpc::highest(Type element) {
   auto integer = dyn_cast<IntegerType>(element);
   if (!integer)
     return std::numeric_limits<double>::infinity();
@@ -115,9 +114,8 @@ static double highest(Type element) {
 }
 static double one(Type) { return 1; }
 
-/// A NaN is larger and smaller than every number.
-static double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
-static double smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
+double mpc::larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+double mpc::smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
 static double product(double a, double b) { return a * b; }
 
 void mpc::attachReduceModels(MLIRContext &c) {

@@ -27,7 +27,6 @@ llvm::StringRef onnx_import::insteadOf(llvm::StringRef op) {
       {"SequenceMap", "apply the function to each tensor in a loop of Python, which the exporter writes out"},
       // Choices, and sums over windows.
       {"Unique", kDataShape},
-      {"Compress", kDataShape},
       {"GlobalLpPool", "take the norm over the spatial dimensions (ReduceL1, ReduceL2)"},
       {"CenterCropPad", "cut and pad with fixed sizes (Slice, Pad)"},
       {"ReverseSequence", "give the reversed positions as an input, and pick the elements with GatherElements"},
@@ -35,14 +34,7 @@ llvm::StringRef onnx_import::insteadOf(llvm::StringRef op) {
       {"MaxUnpool", "write the elements to their places with ScatterND"},
       {"DFT", "multiply by the cosines and sines of the transform as a constant matrix (MatMul)"},
       // Pictures.
-      {"GridSample", kRegions},
-      {"AffineGrid", "multiply a constant grid of positions by the transform (MatMul)"},
-      {"RoiAlign", kRegions},
-      {"MaxRoiPool", kRegions},
       {"DeformConv", kRegions},
-      {"NonMaxSuppression",
-       "it belongs behind the network: export the module without it, train its scores and boxes, and "
-       "apply it to what `predict` writes"},
       // These ops belong before the network, or before its quantization.
       {"ImageDecoder", kText},
       {"MelWeightMatrix", "compute the matrix before the export, so that it is a constant of the model"},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Import.h"
+#include "compiler/Import/Onnx/Counted.h"
 #include "compiler/Import/Onnx/Torch/Metadata.h"
 #include "compiler/Import/Onnx/TrainingForm.h"
 #include "dialects/Train/IR/Names.h"
@@ -403,7 +404,10 @@ void Import::convert(onnx::NodeProto &proto, int64_t opset, const std::string &l
     }
     Node node(*this, proto, opset, loc, index, std::move(inputs));
     diagnostics.clear();
-    if (!fold(node))
+    const bool shape = proto.op_type() == "Expand" && node.has(1) && node.inputs[1]->shapeOf;
+    if (shape || llvm::any_of(node.inputs, [](const Entry *e) { return e && e->counted; }))
+      convertCounted(node, *row);
+    else if (!fold(node))
       row->convert(node);
     node.checkAttributesAsked();
     for (size_t i = 0; i < node.numOutputs(); ++i)
@@ -579,6 +583,7 @@ void Import::bindOutputs() {
   SmallVector<Type> types;
   SmallVector<DictionaryAttr> attributes;
   std::set<std::string> names;
+  std::vector<std::pair<std::string, Value>> counts; // of the outputs whose number of rows the data say
   for (const auto &output : graph.output()) {
     auto it = values.find(output.name());
     if (output.name().empty()) {
@@ -609,11 +614,31 @@ void Import::bindOutputs() {
       continue;
     }
     results.push_back(materialize(it->second));
+    if (it->second.counted) {
+      if (!options.forwardOnly) {
+        outputsAreWhole = false;
+        problem({printable(output.name()), "", 0, "", "this graph output has as many rows as the data say",
+                 "leave it out of the model, or give out a number or a fixed number of rows: a sum, a mean, a mask"});
+        results.pop_back();
+        continue;
+      }
+      counts.push_back({output.name() + ".count", it->second.counted->count});
+      report.notes.push_back("the data say how many rows output '" + printable(output.name()) + "' has: '" +
+                             printable(counts.back().first) +
+                             "' is their number, and the rows behind them mean nothing");
+    }
     if (!rebound) // the file states shapes for the batch that it was exported with
       noteOtherShape(output, shapeOf(results.back()), report);
     types.push_back(results.back().getType());
     attributes.push_back(
         builder.getDictionaryAttr({builder.getNamedAttr(train::kNameAttr, builder.getStringAttr(output.name())),
+                                   builder.getNamedAttr(train::kRoleAttr, builder.getStringAttr("output"))}));
+  }
+  for (auto &[name, count] : counts) {
+    results.push_back(count);
+    types.push_back(count.getType());
+    attributes.push_back(
+        builder.getDictionaryAttr({builder.getNamedAttr(train::kNameAttr, builder.getStringAttr(name)),
                                    builder.getNamedAttr(train::kRoleAttr, builder.getStringAttr("output"))}));
   }
   func::ReturnOp::create(builder, function.getLoc(), results);

@@ -63,6 +63,11 @@ public:
   mlir::Value rngStep();
   /// The stream of random numbers that a node draws from; `draws` is the name of the value that it makes.
   int64_t &streamOf(const std::string &draws) { return streams[draws]; }
+  /// What positionsOf (Counted.h) has made of each mask, so that two uses of one mask have the same rows.
+  struct MaskPositions {
+    mlir::Value mask, positions, count;
+  };
+  std::vector<MaskPositions> positions;
   /// Marks the argument that the labels come from, which a loss compares with `classes` scores.
   void markLabels(mlir::Value labels, int64_t classes, std::optional<int64_t> ignoreIndex);
   /// Marks the argument that indices come from: they index a dimension of `extent` elements, negative ones

@@ -70,6 +70,8 @@ const std::vector<Entry> &Node::sequence(size_t i) {
   return *inputs[i]->sequence;
 }
 
+void Node::replaceInput(size_t i, Entry entry) { inputs[i] = &replaced.emplace_back(std::move(entry)); }
+
 Value Node::in(size_t i) { return import.materialize(entry(i)); }
 
 Value Node::floatIn(size_t i) {
@@ -260,6 +262,7 @@ void Node::out(size_t i, std::vector<Entry> elements) {
   entry.sequence = std::make_shared<const std::vector<Entry>>(std::move(elements));
   out(i, std::move(entry));
 }
+Entry &Node::made(size_t i) { return import.values.at(proto.output(int(i))); }
 void Node::forward(size_t i, size_t input) { out(i, Entry(isSequence(input) ? *inputs[input] : entry(input))); }
 
 void Node::adopt(ArrayRef<Entry> entries) {

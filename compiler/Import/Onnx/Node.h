@@ -12,11 +12,18 @@
 #include "compiler/Import/Onnx/Registry.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "mlir/IR/Builders.h"
+#include <list>
 #include <memory>
 #include <set>
 
 namespace mpc::onnx_import {
 class Import;
+
+/// Says that only the first `count` indices along a dimension are there (Counted.h).
+struct Counted {
+  int64_t dim;
+  mlir::Value count; // i64 []
+};
 
 /// A value of the model: an SSA value, a constant of the host, or both; or a sequence of values, whose number
 /// the compiler knows.
@@ -26,8 +33,10 @@ struct Entry {
   std::optional<HostTensor> constant;
   std::string variable;                               // the symbol of a variable, where this is a plain read of it
   std::shared_ptr<const std::vector<Entry>> sequence; // the elements of a sequence, which has no type
-  bool fromData = false;                              // whether it depends on a data input
-  bool poison = false;                                // its node failed; users of it report nothing
+  std::optional<Counted> counted;
+  std::shared_ptr<const Entry> shapeOf; // the counted value whose shape this is
+  bool fromData = false;                // whether it depends on a data input
+  bool poison = false;                  // its node failed; users of it report nothing
 };
 
 using graph::Shape;
@@ -75,6 +84,11 @@ public:
   int64_t constantInt(size_t i, llvm::StringRef what); // also a float that is one
   double constantNumber(size_t i, llvm::StringRef what);
 
+  /// Puts another value in the place of an input.
+  void replaceInput(size_t i, Entry entry);
+  /// Where it is set, only so many rows of the indices and updates of a scatter are there.
+  mlir::Value rows;
+
   //===-- Attributes: a wrong type is an error, and so is one that no converter asks for ---===//
   bool hasAttribute(llvm::StringRef name);
   int64_t intAttribute(llvm::StringRef name, std::optional<int64_t> fallback = {});
@@ -104,6 +118,8 @@ public:
   void out(size_t i, std::vector<Entry> sequence);
   /// Passes an input on under the output's name.
   void forward(size_t i, size_t input);
+  /// The entry of an output that has been set.
+  Entry &made(size_t i);
   /// Makes values of an inlined graph the outputs.
   void adopt(llvm::ArrayRef<Entry>);
 
@@ -180,6 +196,7 @@ public:
 private:
   friend class Import;
   std::vector<Entry *> inputs;
+  std::list<Entry> replaced;
   std::set<std::string, std::less<>> asked;
   [[noreturn]] void failWithDiagnostics();
   mlir::Operation *finish(mlir::OperationState &, llvm::ArrayRef<mlir::Type> types);

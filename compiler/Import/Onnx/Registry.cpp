@@ -9,9 +9,9 @@ using namespace mpc::onnx_import;
 
 llvm::ArrayRef<OpFamily> onnx_import::opFamilies() {
   static const llvm::SmallVector<OpFamily> families = {
-      mathOps(),     logicOps(),     controlOps(),     reduceOps(),   nnOps(),       normOps(),
-      lossOps(),     tensorOps(),    indexOps(),       constantOps(), resizeOps(),   randomOps(),
-      sequenceOps(), attentionOps(), contractionOps(), orderOps(),    recurrentOps()};
+      mathOps(),   logicOps(),  controlOps(),  reduceOps(),    nnOps(),          normOps(),     lossOps(),
+      tensorOps(), indexOps(),  scatterOps(),  selectionOps(), detectionOps(),   samplingOps(), constantOps(),
+      resizeOps(), randomOps(), sequenceOps(), attentionOps(), contractionOps(), orderOps(),    recurrentOps()};
   return families;
 }
 

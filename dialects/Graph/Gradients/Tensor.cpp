@@ -109,15 +109,39 @@ LogicalResult PadOp::buildVjp(VjpContext &ctx) {
   return success();
 }
 
-/// dx is a scatter-add of dy.
+/// dx is the sum of the rows of dy that read each row of x.
 LogicalResult GatherOp::buildVjp(VjpContext &ctx) {
   if (ctx.needs(0))
-    ctx.set(0, GraphBuilder(ctx).create<GatherGradOp>(typeOf(getX()), ctx.cotangent(), getIndices(), getAxisAttr()));
+    ctx.set(0, GraphBuilder(ctx).create<ScatterOp>(typeOf(getX()), ctx.cotangent(), getIndices(), getAxis()));
   return success();
 }
-LogicalResult GatherGradOp::buildVjp(VjpContext &ctx) {
-  if (ctx.needs(0))
-    ctx.set(0, GraphBuilder(ctx).create<GatherOp>(ctx.cotangent(), getIndices(), getAxisAttr()));
+/// Each update gets the cotangent of its place: of a sum as it is; of a maximum or minimum the share of those that
+/// equal it; of a product times the other factors, which is q/u where none is 0, q is the product of those that are not
+/// 0.
+LogicalResult ScatterOp::buildVjp(VjpContext &ctx) {
+  if (!ctx.needs(0))
+    return success();
+  GraphBuilder f(ctx);
+  auto here = [&](Value y) -> Value { return f.create<GatherOp>(y, getIndices(), getAxisAttr()); };
+  auto there = [&](Value updates, ScatterMode mode) -> Value {
+    return f.create<ScatterOp>(typeOf(getY()).clone(elementOf(updates)), updates, getIndices(), getAxis(), mode);
+  };
+  if (getMode() == ScatterMode::add)
+    return ctx.set(0, here(ctx.cotangent())), success();
+  Value u = f.up(getUpdates()), dy = f.up(ctx.cotangent());
+  if (getMode() != ScatterMode::multiply) {
+    Value taken = f.cast(f.compare(Predicate::eq, getUpdates(), here(getY())), elementOf(u));
+    Value share = f.div(dy, f.max(there(taken, ScatterMode::add), 1));
+    return ctx.set(0, f.mul(taken, here(share))), success();
+  }
+  Value isZero = f.compare(Predicate::eq, u, 0.0);
+  Value zeros = here(there(f.cast(isZero, elementOf(u)), ScatterMode::add));
+  Value safe = f.select(isZero, 1.0, u);
+  Value q = here(there(safe, ScatterMode::multiply));
+  Value atZero = f.select(f.compare(Predicate::eq, zeros, 1.0), q, 0.0);
+  Value others = f.div(q, safe);
+  Value elsewhere = f.select(f.compare(Predicate::eq, zeros, 0.0), others, 0.0);
+  ctx.set(0, f.mul(here(dy), f.select(isZero, atZero, elsewhere)));
   return success();
 }
 

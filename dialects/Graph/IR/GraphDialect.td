@@ -34,6 +34,10 @@ def Graph_LossReductionEnum : Graph_Enum<"LossReduction", "what a loss does with
   I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"sum", 1>, I32EnumAttrCase<"mean", 2>]>;
 def Graph_LossReductionAttr : Graph_EnumAttr<Graph_LossReductionEnum, "reduction">;
 
+def Graph_ScatterModeEnum : Graph_Enum<"ScatterMode", "what a scatter does with elements of one place", [
+  I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"multiply", 1>, I32EnumAttrCase<"max", 2>, I32EnumAttrCase<"min", 3>]>;
+def Graph_ScatterModeAttr : Graph_EnumAttr<Graph_ScatterModeEnum, "scatter_mode">;
+
 def Graph_ResizeModeEnum : Graph_Enum<"ResizeMode", "interpolation", [
   I32EnumAttrCase<"nearest", 0>, I32EnumAttrCase<"linear", 1>]>;
 def Graph_ResizeModeAttr : Graph_EnumAttr<Graph_ResizeModeEnum, "resize_mode">;

@@ -49,8 +49,8 @@ Followed GatherOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
     return axis + dim;
   return onlyIf(dim != axis, dim < axis ? dim : dim + picked - 1);
 }
-/// This is the opposite of a gather: dy[a..., i..., b...] goes to dx[a..., indices[i...], b...].
-Followed GatherGradOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
+/// This is the opposite of a gather: updates[a..., i..., b...] go to y[a..., indices[i...], b...].
+Followed ScatterOp::followingDim(OpOperand &operand, OpResult, int64_t dim) {
   int64_t axis = getAxis(), picked = typeOf(getIndices()).getRank();
   if (operand.getOperandNumber() == 1)
     return std::nullopt;

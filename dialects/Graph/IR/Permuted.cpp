@@ -203,7 +203,7 @@ Operation *ConvWeightGradOp::permuted(OpBuilder &b, Order order, ValueRange oper
   Operation *OP::permuted(OpBuilder &, Order, ValueRange) { return nullptr; }
 FIXED(ReshapeOp)
 FIXED(GatherOp)
-FIXED(GatherGradOp)
+FIXED(ScatterOp)
 FIXED(MatMulOp)
 FIXED(AttentionOp)
 FIXED(AttentionGradOp)

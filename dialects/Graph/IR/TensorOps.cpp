@@ -232,15 +232,28 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   types.push_back(x.clone(gatheredShape(x.getShape(), shapeOf(adaptor.getIndices()), adaptor.getAxis())));
   return success();
 }
-LogicalResult GatherGradOp::verify() {
-  if (failed(checkAxis(getLoc(), getAxis(), typeOf(getDx()).getRank())))
+LogicalResult ScatterOp::verify() {
+  if (failed(checkAxis(getLoc(), getAxis(), typeOf(getY()).getRank())))
     return failure();
-  Shape expected = gatheredShape(shapeOf(getDx()), shapeOf(getIndices()), getAxis());
-  if (ArrayRef<int64_t>(expected) != shapeOf(getDy()))
-    return emitOpError("dy should be [") << expected << "], not [" << shapeOf(getDy()) << "]";
-  if (elementOf(getDx()) != elementOf(getDy()))
-    return emitOpError("dx and dy differ in element type");
+  Shape expected = gatheredShape(shapeOf(getY()), shapeOf(getIndices()), getAxis());
+  if (ArrayRef<int64_t>(expected) != shapeOf(getUpdates()))
+    return emitOpError("the updates should be [") << expected << "], not [" << shapeOf(getUpdates()) << "]";
+  if (elementOf(getY()) != elementOf(getUpdates()))
+    return emitOpError("result and updates differ in element type");
   return success();
+}
+mpc::Combiner ScatterOp::getCombiner() {
+  switch (getMode()) {
+  case ScatterMode::add:
+    return Combiner::Add;
+  case ScatterMode::multiply:
+    return Combiner::Multiply;
+  case ScatterMode::max:
+    return Combiner::Max;
+  case ScatterMode::min:
+    return Combiner::Min;
+  }
+  llvm_unreachable("all modes are handled");
 }
 
 /// A scale is 0 where all results read one coordinate (ONNX's align_corners, to or from one element). It is never

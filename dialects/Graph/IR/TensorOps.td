@@ -95,10 +95,16 @@ def Graph_GatherOp : Graph_Op<"gather", Follow, Differentiable, MovementLoop, [I
   let results = (outs Graph_Tensor:$y);
 }
 
-def Graph_GatherGradOp : Graph_Op<"gather_grad", Follow, Differentiable, ScatterLoop> {
-  let summary = "adds dy[a..., i..., b...] into dx[a..., indices[i...], b...], in the order of i: deterministic";
-  let arguments = (ins Graph_Float:$dy, Graph_Index:$indices, I64Attr:$axis);
-  let results = (outs Graph_Float:$dx);
+def Graph_ScatterOp : Graph_Op<"scatter", Follow, Differentiable, ScatterLoop> {
+  let extraClassDeclaration = classDeclaration # "::mpc::Combiner getCombiner();\n";
+  let summary = "combines updates[a..., i..., b...] into y[a..., indices[i...], b...], in the order of i: deterministic";
+  let description = [{
+    Elements that go to one place are added, multiplied, or the largest or smallest of them is taken (`mode`). A place to which none goes gets what changes nothing: 0, 1, or the
+    lowest or highest number of its type, which is an infinity for floats. Negative indices count from the end. The gradient of a maximum or minimum is shared equally among equal elements.
+  }];
+  let arguments = (ins Graph_Number:$updates, Graph_Index:$indices, I64Attr:$axis,
+                       DefaultValuedAttr<Graph_ScatterModeAttr, "::mpc::graph::ScatterMode::add">:$mode);
+  let results = (outs Graph_Number:$y);
   let hasVerifier = 1;
 }
 

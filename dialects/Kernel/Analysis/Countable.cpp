@@ -26,13 +26,13 @@ static LogicalResult verifyCount(DispatchOp dispatch, int64_t count, int64_t mos
 
 LogicalResult kernel::verifyCountable(DispatchOp dispatch) {
   if (dispatch.getForm() == Form::Scatter) {
-    auto op = cast<graph::GatherGradOp>(dispatch.yielded()[0].getDefiningOp());
-    int64_t rows = graph::shapeOf(op.getDx())[op.getAxis()];
+    auto op = cast<graph::ScatterOp>(dispatch.yielded()[0].getDefiningOp());
+    int64_t rows = graph::shapeOf(op.getY())[op.getAxis()];
     return success(succeeded(verifyCount(dispatch, countOf(op.getIndices()), mostIterations,
                                          "elements in its tensor of indices", "use a smaller batch")) &&
                    succeeded(verifyCount(dispatch, rows, mostIterations, "rows in its result",
                                          "divide the table that is indexed into several")) &&
-                   succeeded(verifyCount(dispatch, countOf(op.getDx()) / rows, mostIterations, "columns in its result",
+                   succeeded(verifyCount(dispatch, countOf(op.getY()) / rows, mostIterations, "columns in its result",
                                          "divide the rows of the table that is indexed")));
   }
   std::optional<Space> space = Space::of(dispatch);

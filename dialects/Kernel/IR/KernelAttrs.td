@@ -64,7 +64,7 @@ def Kernel_FormAttr : EnumAttr<Kernel_Dialect, Kernel_Form, "form"> {
     - `transposed_copy` (GPUs): values and the transposes of their matrices, in tiles that go through shared memory;
     - `reduction`: reductions of the same runs of dimensions, and results that have an element for each row (dialects/Kernel/Analysis/Space.h);
     - `row`: the same, with some results that have an element for each point (softmax, norms);
-    - `scatter`: one graph.gather_grad, which adds to the elements that its indices name;
+    - `scatter`: one graph.scatter, which adds to the elements that its indices name;
     - `batch`: several small loop dispatches in one launch.
   }];
 }

@@ -156,7 +156,7 @@ Blocks GpuNestEmitter::tiles() {
 
 Blocks mpc::emitGpuNest(Plan plan, kernel::DispatchOp dispatch, ArrayRef<Buffer> results, ElementEmitter &e) {
   if (plan.form == kernel::Form::Scatter)
-    return emitGpuGatherGrad(dispatch, results[0], e);
+    return emitGpuScatter(dispatch, results[0], e);
   if (plan.form == kernel::Form::TransposedCopy)
     return emitGpuTransposedCopy(plan, dispatch, results, e);
   splitNeighbours(plan);

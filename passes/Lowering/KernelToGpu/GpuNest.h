@@ -19,8 +19,8 @@ Blocks emitGpuNest(Plan plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer
 /// Does the same for values and their transposes (Walk::Copies), which one launch writes in wide accesses.
 Blocks emitGpuTransposedCopy(const Plan &plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results,
                              ElementEmitter &e);
-/// Does the same for graph.gather_grad.
-Blocks emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e);
+/// Does the same for graph.scatter.
+Blocks emitGpuScatter(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e);
 /// Does what emitGpuKernel does, for a batch.
 mlir::FailureOr<kernel::LaunchAttr> emitGpuBatch(kernel::DispatchOp batch, mlir::ModuleOp module,
                                                  llvm::StringRef symbol);

@@ -58,6 +58,10 @@ protected:
   Index space, keptSpace; ///< the row-major number of the current point in the full space, and among the kept points
 };
 
+/// Returns the register in which a scatter begins the element of a place, and `a` with an update `b` in it.
+mlir::Value scatterInit(graph::ScatterOp op, ElementEmitter &e);
+mlir::Value scatterCombine(graph::ScatterOp op, mlir::Value a, mlir::Value b, ElementEmitter &e);
+
 /// Emits positions [begin, end) (i64) of a one-dimensional grid at e's insertion point, for a dispatch of the form
 /// `scatter`, whose one result has the buffer. Returns the grid's length.
 int64_t emitScatter(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e, mlir::Value begin,

@@ -309,8 +309,8 @@ func.func @f(%x: tensor<2x3xf32>, %i: tensor<2xi64>) {
 // -----
 
 func.func @f(%x: tensor<2x3xf32>, %i: tensor<5xi64>) {
-  // expected-error@+1 {{dy should be [2, 5], not [2, 3]}}
-  %0 = graph.gather_grad %x, %i {axis = 1 : i64} : (tensor<2x3xf32>, tensor<5xi64>) -> tensor<2x4xf32>
+  // expected-error@+1 {{the updates should be [2, 5], not [2, 3]}}
+  %0 = graph.scatter %x, %i {axis = 1 : i64} : (tensor<2x3xf32>, tensor<5xi64>) -> tensor<2x4xf32>
   return
 }
 
@@ -318,7 +318,7 @@ func.func @f(%x: tensor<2x3xf32>, %i: tensor<5xi64>) {
 
 func.func @f(%x: tensor<2x3xf32>, %i: tensor<3xi64>) {
   // expected-error@+1 {{axis 3 is out of range for rank 2}}
-  %0 = graph.gather_grad %x, %i {axis = 3 : i64} : (tensor<2x3xf32>, tensor<3xi64>) -> tensor<2x4xf32>
+  %0 = graph.scatter %x, %i {axis = 3 : i64} : (tensor<2x3xf32>, tensor<3xi64>) -> tensor<2x4xf32>
   return
 }
 
@@ -769,9 +769,9 @@ func.func @argmax_of_nothing(%x: tensor<2x0xf32>) {
 }
 
 // -----
-func.func @gather_gradient_type(%dy: tensor<2x5xf16>, %i: tensor<5xi64>) {
-  // expected-error@+1 {{'graph.gather_grad' op dx and dy differ in element type}}
-  %0 = graph.gather_grad %dy, %i {axis = 1 : i64} : (tensor<2x5xf16>, tensor<5xi64>) -> tensor<2x4xf32>
+func.func @scatter_type(%dy: tensor<2x5xf16>, %i: tensor<5xi64>) {
+  // expected-error@+1 {{'graph.scatter' op result and updates differ in element type}}
+  %0 = graph.scatter %dy, %i {axis = 1 : i64} : (tensor<2x5xf16>, tensor<5xi64>) -> tensor<2x4xf32>
   return
 }
 

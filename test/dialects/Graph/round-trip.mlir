@@ -180,8 +180,8 @@ func.func @tensor(%x: tensor<2x3xf32>, %i: tensor<5xi64>) {
   %7 = graph.pad %x {value = 0.0 : f64, low = array<i64: 1, -1>, high = array<i64: 0, 0>, interior = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<4x2xf32>
   // CHECK: graph.gather
   %8 = graph.gather %x, %i {axis = 1 : i64} : (tensor<2x3xf32>, tensor<5xi64>) -> tensor<2x5xf32>
-  // CHECK: graph.gather_grad
-  %9 = graph.gather_grad %8, %i {axis = 1 : i64} : (tensor<2x5xf32>, tensor<5xi64>) -> tensor<2x3xf32>
+  // CHECK: graph.scatter
+  %9 = graph.scatter %8, %i {axis = 1 : i64} : (tensor<2x5xf32>, tensor<5xi64>) -> tensor<2x3xf32>
   // CHECK: graph.resize
   %10 = graph.resize %x {mode = #graph<resize_mode linear>, scales = array<f64: 1.0, 0.5>, offsets = array<f64: 0.0, -0.25>} : (tensor<2x3xf32>) -> tensor<2x6xf32>
   // CHECK: graph.resize_grad {{.*}}nearest_bias = 5.000000e-01 : f64, nearest_ceil

@@ -97,7 +97,7 @@ func.func @scatter(%x: tensor<8x8xf32>, %i: tensor<8xi32>) {
   // expected-note @+1 {{hint: compute the rest in a dispatch of its own}}
   %0 = kernel.dispatch scatter "d" (%x, %i) : (tensor<8x8xf32>, tensor<8xi32>) -> tensor<5x8xf32> {
   ^bb0(%a: tensor<8x8xf32>, %b: tensor<8xi32>):
-    %1 = graph.gather_grad %a, %b {axis = 0 : i64} : (tensor<8x8xf32>, tensor<8xi32>) -> tensor<5x8xf32>
+    %1 = graph.scatter %a, %b {axis = 0 : i64} : (tensor<8x8xf32>, tensor<8xi32>) -> tensor<5x8xf32>
     %2 = graph.exp %1 : tensor<5x8xf32>
     kernel.yield %2 : tensor<5x8xf32>
   }

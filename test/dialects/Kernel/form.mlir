@@ -36,7 +36,7 @@ func.func @forms(%x: tensor<8x8xf32>, %i: tensor<8xi32>) {
   }
   %4 = kernel.dispatch scatter "gradient" (%x, %i) : (tensor<8x8xf32>, tensor<8xi32>) -> tensor<5x8xf32> {
   ^bb0(%a: tensor<8x8xf32>, %b: tensor<8xi32>):
-    %5 = graph.gather_grad %a, %b {axis = 0 : i64} : (tensor<8x8xf32>, tensor<8xi32>) -> tensor<5x8xf32>
+    %5 = graph.scatter %a, %b {axis = 0 : i64} : (tensor<8x8xf32>, tensor<8xi32>) -> tensor<5x8xf32>
     kernel.yield %5 : tensor<5x8xf32>
   }
   %5:2 = kernel.dispatch batch "both" (%x) : (tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<f32>) {

@@ -277,7 +277,7 @@ func.func @scatter(%dy: tensor<32x64xf32>, %i: tensor<32xi64>) -> tensor<1000x64
   // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
   %0 = kernel.dispatch scatter "d" (%dy, %i) {loops = #kernel.loops<points 1000x64 order = [0, 1]>} : (tensor<32x64xf32>, tensor<32xi64>) -> tensor<1000x64xf32> {
   ^bb0(%a: tensor<32x64xf32>, %b: tensor<32xi64>):
-    %y = graph.gather_grad %a, %b {axis = 0 : i64} : (tensor<32x64xf32>, tensor<32xi64>) -> tensor<1000x64xf32>
+    %y = graph.scatter %a, %b {axis = 0 : i64} : (tensor<32x64xf32>, tensor<32xi64>) -> tensor<1000x64xf32>
     kernel.yield %y : tensor<1000x64xf32>
   }
   return %0 : tensor<1000x64xf32>

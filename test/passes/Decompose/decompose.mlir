@@ -33,10 +33,10 @@ func.func @batch_norm(%x: tensor<2x3x4x4xf16>, %s: tensor<3xf32>) -> tensor<2x3x
 }
 
 // CHECK-LABEL: func.func @scatter
-// CHECK: graph.gather_grad {{.*}} -> tensor<9x4xf32>
+// CHECK: graph.scatter {{.*}} -> tensor<9x4xf32>
 // CHECK: graph.cast {{.*}} : tensor<9x4xf32> to tensor<9x4xf16>
 func.func @scatter(%dy: tensor<5x4xf16>, %i: tensor<5xi64>) -> tensor<9x4xf16> {
-  %dx = graph.gather_grad %dy, %i {axis = 0 : i64} : (tensor<5x4xf16>, tensor<5xi64>) -> tensor<9x4xf16>
+  %dx = graph.scatter %dy, %i {axis = 0 : i64} : (tensor<5x4xf16>, tensor<5xi64>) -> tensor<9x4xf16>
   return %dx : tensor<9x4xf16>
 }
 

@@ -32,11 +32,11 @@ func.func @integers(%u: tensor<3x0xui8>, %i: tensor<3x0xi8>, %j: tensor<3x0xi16>
 
 // A gradient that sums no elements is 0.
 // CHECK-LABEL: @gradients
-// CHECK-NOT: graph.gather_grad
+// CHECK-NOT: graph.scatter
 // CHECK-NOT: graph.conv_weight_grad
 // CHECK: return
 func.func @gradients(%dy: tensor<0x3xf32>, %i: tensor<0xi64>, %x: tensor<0x2x4x4xf32>, %dz: tensor<0x5x4x4xf32>) -> (tensor<4x3xf32>, tensor<5x2x1x1xf32>) {
-  %0 = graph.gather_grad %dy, %i {axis = 0 : i64} : (tensor<0x3xf32>, tensor<0xi64>) -> tensor<4x3xf32>
+  %0 = graph.scatter %dy, %i {axis = 0 : i64} : (tensor<0x3xf32>, tensor<0xi64>) -> tensor<4x3xf32>
   %1 = graph.conv_weight_grad %x, %dz {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<0x2x4x4xf32>, tensor<0x5x4x4xf32>) -> tensor<5x2x1x1xf32>
   return %0, %1 : tensor<4x3xf32>, tensor<5x2x1x1xf32>
 }

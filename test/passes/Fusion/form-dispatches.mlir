@@ -213,7 +213,7 @@ func.func @view_of_producer(%x: tensor<1xf32>) -> (tensor<1xf32>, tensor<1xf32>)
 func.func @forms(%x: tensor<8x1xf32>, %y: tensor<0x4xf32>, %dy: tensor<8x4xf32>, %i: tensor<8xi32>) -> (tensor<8xf32>, tensor<4xf32>, tensor<5x4xf32>) {
   %0 = graph.reduce_sum %x {axes = array<i64: 1>, keepdims = false} : (tensor<8x1xf32>) -> tensor<8xf32>
   %1 = graph.reduce_sum %y {axes = array<i64: 0>, keepdims = false} : (tensor<0x4xf32>) -> tensor<4xf32>
-  %2 = graph.gather_grad %dy, %i {axis = 0 : i64} : (tensor<8x4xf32>, tensor<8xi32>) -> tensor<5x4xf32>
+  %2 = graph.scatter %dy, %i {axis = 0 : i64} : (tensor<8x4xf32>, tensor<8xi32>) -> tensor<5x4xf32>
   return %0, %1, %2 : tensor<8xf32>, tensor<4xf32>, tensor<5x4xf32>
 }
 

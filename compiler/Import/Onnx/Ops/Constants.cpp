@@ -119,33 +119,6 @@ static void eyeLike(Node &n) {
   n.out(0, std::move(t));
 }
 
-/// NonZero of a constant, which exporters use for indexing.
-static void nonZero(Node &n) {
-  if (n.constant(0, "the input").size() > kMaxMoved)
-    n.limit("more than 2^20 elements are not supported");
-  std::vector<double> values = n.constant(0, "the input").doubles();
-  Shape shape(n.shape(0));
-  if (shape.empty())
-    shape.push_back(1);
-  std::vector<std::vector<int64_t>> rows(shape.size());
-  for (int64_t i = 0; i < int64_t(values.size()); ++i) {
-    if (values[i] == 0)
-      continue;
-    int64_t rest = i;
-    for (int64_t d = int64_t(shape.size()) - 1; d >= 0; --d) {
-      rows[d].push_back(rest % shape[d]);
-      rest /= shape[d];
-    }
-  }
-  std::vector<int64_t> flat;
-  for (const auto &row : rows)
-    flat.insert(flat.end(), row.begin(), row.end());
-  HostTensor t = HostTensor::fromInts(
-      RankedTensorType::get({int64_t(shape.size()), int64_t(rows[0].size())}, n.b.getI64Type()), flat);
-  t.splat = false;
-  n.out(0, std::move(t));
-}
-
 OpFamily onnx_import::constantOps() {
   static const OpRow rows[] = {
       {"Constant", 1, kMaxOpset, 0, 1, "", "dense tensors of numbers", constant},
@@ -154,7 +127,6 @@ OpFamily onnx_import::constantOps() {
       {"Size", 1, kMaxOpset, 1, 1, "", "", size},
       {"Range", 11, kMaxOpset, 3, 1, "", "constant bounds", range},
       {"EyeLike", 9, kMaxOpset, 1, 1, "", "", eyeLike},
-      {"NonZero", 9, kMaxOpset, 1, 1, "", "of constants", nonZero},
   };
   return {"Constants", rows};
 }

@@ -1,6 +1,7 @@
 //===- Control.cpp - branches, and the rows of repetition ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Ops/Control.h"
+#include "compiler/Import/Onnx/Counted.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -62,6 +63,7 @@ static void choose(Node &n) {
     Block *block = n.b.getInsertionBlock();
     Operation *last = block->empty() ? nullptr : &block->back();
     std::vector<Entry> made = n.import.inlineGraph(bodyOf(n, name), n.opset, n.loc);
+    refuseCounted(n, made);
     if (made.size() < n.numOutputs())
       n.fail(Twine(name) + " has " + Twine(made.size()) + " outputs, the node " + Twine(n.numOutputs()));
     for (Entry &entry : llvm::MutableArrayRef(made).take_front(n.numOutputs())) {

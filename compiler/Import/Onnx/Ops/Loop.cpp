@@ -5,6 +5,7 @@
 // iteration, or it carries sequences or repeats other loops, its iterations are written out instead.
 //
 //===----------------------------------------------------------------------===//
+#include "compiler/Import/Onnx/Counted.h"
 #include "compiler/Import/Onnx/Ops/Control.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -189,6 +190,7 @@ void Loop::writeOut() {
     std::vector<Entry> results = n.import.inlineGraph(copy, n.opset, n.loc, inputs);
     if (llvm::any_of(results, [](const Entry &entry) { return entry.poison; }))
       throw FollowsFailure();
+    refuseCounted(n, results);
     more = goesOn(results.front());
     carried.assign(results.begin() + 1, results.begin() + 1 + ptrdiff_t(numCarried));
     for (auto [stack, entry] : llvm::zip(stacks, llvm::MutableArrayRef(results).drop_front(1 + numCarried))) {

@@ -1,15 +1,26 @@
 //===- Order.cpp - the largest elements, in order ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "compiler/Import/Onnx/Node.h"
+//
+// There are three ways to find the k first of n elements, and the cheapest is taken:
+// - step by step: each step takes the extremum of what is left, k * n comparisons, one step after another;
+// - by ranks: an element's place is the number of elements before it, n * n comparisons, all at once;
+// - by a threshold: the k-th key is found bit by bit, the elements that reach it are moved together, and their ranks
+// are
+//   their places: about 200 n + k * k operations.
+//
+//===----------------------------------------------------------------------===//
+#include "compiler/Import/Onnx/Ops/Order.h"
+#include "compiler/Import/Onnx/Counted.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
-/// Up to so many elements are found by ops that are written out. More are found by a scan, whose program does not grow.
+/// Up to so many steps are written out. More are a scan, whose program does not grow.
 static constexpr int64_t kWrittenOut = 4;
-/// A scan holds no other scan, so in a body the ops are written out, up to this number.
+/// A scan holds no other scan, so in a body the steps are written out, up to this number.
 static constexpr int64_t kWrittenOutInBody = 64;
 
 static Value integer(Node &n, int64_t value, Type type) {
@@ -72,15 +83,8 @@ static std::pair<Value, Value> takeExtremum(Node &n, Keys keys, bool largest) {
   return {index, n.select(n.compare(Predicate::eq, positions, index), keys.last, keys.keys)};
 }
 
-/// The indices of the k first elements of rows [outer, length, inner], as [outer, k, inner]. Each step takes the
-/// extremum of what is left, so it takes k times the work of an ArgMax, and memory for the keys.
-static Value firstIndices(Node &n, Value rows, int64_t k, bool largest) {
-  Keys keys = keysOf(n, rows, largest);
-  const bool inBody = isa_and_nonnull<ScanOp>(n.b.getInsertionBlock()->getParentOp());
-  if (inBody && k > kWrittenOutInBody)
-    n.limit("k is " + Twine(k) + "; in the body of a Scan or Loop at most " + Twine(kWrittenOutInBody) +
-                " are supported",
-            "take the elements before or behind the loop", "k");
+/// The step-by-step way: the indices of the k first elements of keys [outer, length, inner], as [outer, k, inner].
+static Value stepByStep(Node &n, Keys keys, int64_t k, bool largest, bool inBody) {
   if (k <= kWrittenOut || inBody) {
     SmallVector<Value> indices;
     for (int64_t i = 0; i < k; ++i) {
@@ -92,7 +96,7 @@ static Value firstIndices(Node &n, Value rows, int64_t k, bool largest) {
       return indices[0];
     return n.make<ConcatOp>(indices, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(1); }).getResult();
   }
-  const int64_t outer = shapeOf(rows)[0], inner = shapeOf(rows)[2];
+  const int64_t outer = shapeOf(keys.keys)[0], inner = shapeOf(keys.keys)[2];
   Type slice = n.tensorType({outer, 1, inner}, n.b.getI64Type());
   auto scan = ScanOp::create(n.b, n.loc, k, false, keys.keys, keys.last, ValueRange(), ScanOp::stackType(k, slice));
   {
@@ -102,6 +106,108 @@ static Value firstIndices(Node &n, Value rows, int64_t k, bool largest) {
     ScanYieldOp::create(n.b, n.loc, ValueRange{rest, index});
   }
   return n.transpose(n.reshape(scan.getResult(1), {k, outer, inner}), {1, 0, 2});
+}
+
+/// Puts values [outer, length, inner] at `places` along the middle dimension, of which there are `extent`. Places that
+/// nothing is put at are 0; values that belong nowhere have the place `extent`.
+static Value putAt(Node &n, Value values, Value places, int64_t extent) {
+  const int64_t outer = shapeOf(values)[0], length = shapeOf(values)[1], inner = shapeOf(values)[2];
+  auto along = [&](int64_t dim, int64_t size) {
+    Shape thin(3, 1);
+    thin[dim] = size;
+    return n.iota(n.tensorType(thin, n.b.getI64Type()), dim);
+  };
+  Value flat = n.add(n.mul(n.add(n.mul(along(0, outer), n.i64(extent + 1)), places), n.i64(inner)), along(2, inner));
+  const int64_t elements = outer * length * inner;
+  Value y = n.make<ScatterOp>(
+                 ValueRange{n.reshape(values, {elements}), n.reshape(flat, {elements})},
+                 [&](auto &p) { p.axis = n.b.getI64IntegerAttr(0); },
+                 Type(n.tensorType({outer * (extent + 1) * inner}, elementOf(values))))
+                .getY();
+  return n.slice(n.reshape(y, {outer, extent + 1, inner}), {0, 0, 0}, {outer, extent, inner}, {1, 1, 1});
+}
+
+/// The number of elements before each one of keys [outer, length, inner]: larger ones (or smaller ones), and equal ones
+/// that come first.
+static Value ranksOf(Node &n, Value keys, bool largest) {
+  const int64_t outer = shapeOf(keys)[0], length = shapeOf(keys)[1], inner = shapeOf(keys)[2];
+  const Predicate before = largest ? Predicate::gt : Predicate::lt;
+  Value numbers = n.iota(n.tensorType({1, length, 1}, n.b.getI64Type()), 1);
+  auto rows = [&](Value x) { return n.reshape(x, {shapeOf(x)[0], 1, length, shapeOf(x)[2]}); };
+  auto columns = [&](Value x) { return n.reshape(x, {shapeOf(x)[0], length, 1, shapeOf(x)[2]}); };
+  Value isBefore;
+  if (elementOf(keys).isInteger(32)) { // keys and numbers fit in 64 bits together
+    Value wide = n.mul(n.cast(keys, n.b.getI64Type()), n.i64(int64_t(1) << 32));
+    Value unique = n.add(wide, largest ? n.sub(n.i64(length - 1), numbers) : numbers);
+    isBefore = n.compare(before, rows(unique), columns(unique));
+  } else {
+    Value same = n.compare(Predicate::eq, rows(keys), columns(keys));
+    Value first = n.compare(Predicate::lt, rows(numbers), columns(numbers));
+    isBefore = n.binary<OrOp>(n.compare(before, rows(keys), columns(keys)), n.binary<AndOp>(same, first));
+  }
+  Value ranks = n.reduce<ReduceSumOp>(n.cast(isBefore, n.b.getI32Type()), {2}, false);
+  return n.cast(n.reshape(ranks, {outer, length, inner}), n.b.getI64Type());
+}
+
+/// The way by ranks, and the second half of the way by a threshold: `numbers` are the elements' indices.
+static Value byRanks(Node &n, Value keys, Value numbers, int64_t k, bool largest) {
+  Value places = n.binary<MinOp>(ranksOf(n, keys, largest), n.i64(k));
+  return putAt(n, n.broadcast(numbers, shapeOf(keys)), places, k);
+}
+
+/// The k-th key of each row of keys that are not negative, [outer, 1, inner]: the largest number that k keys reach.
+static Value thresholdOf(Node &n, Value keys, int64_t k, int64_t bits) {
+  const Shape row = {shapeOf(keys)[0], 1, shapeOf(keys)[2]};
+  Type i64 = n.b.getI64Type();
+  std::vector<int64_t> powers;
+  for (int64_t bit = bits - 1; bit >= 0; --bit)
+    powers.push_back(int64_t(1) << bit);
+  Value stack = n.constantValue(HostTensor::fromInts(RankedTensorType::get({bits}, i64), powers));
+  Value zero = n.broadcast(n.i64(0), row);
+  auto scan = ScanOp::create(n.b, n.loc, bits, false, zero, ValueRange{keys}, ValueRange{stack}, TypeRange());
+  OpBuilder::InsertionGuard guard(n.b);
+  n.b.setInsertionPointToEnd(&scan.getBlock());
+  Value best = scan.getBlock().getArgument(0), all = scan.getBlock().getArgument(1),
+        power = n.reshape(scan.getBlock().getArgument(2), {});
+  Value next = n.add(best, power);
+  Value reach = n.reduce<ReduceSumOp>(n.cast(n.compare(Predicate::ge, all, next), i64), {1}, true);
+  ScanYieldOp::create(n.b, n.loc, ValueRange{n.select(n.compare(Predicate::ge, reach, n.i64(k)), next, best)});
+  return scan.getResult(0);
+}
+
+/// The way by a threshold, for keys of 32 bits.
+static Value byThreshold(Node &n, Value keys, int64_t k, bool largest) {
+  const int64_t length = shapeOf(keys)[1];
+  Value wide = n.cast(keys, n.b.getI64Type());
+  constexpr int64_t kBias = int64_t(1) << 31;
+  Value high = largest ? n.add(wide, n.i64(kBias)) : n.sub(n.i64(kBias - 1), wide); // the first are the largest now
+  Value threshold = thresholdOf(n, high, k, 32);
+  Value above = n.compare(Predicate::gt, high, threshold), equal = n.compare(Predicate::eq, high, threshold);
+  auto ones = [&](Value mask) { return n.cast(mask, n.b.getI64Type()); };
+  Value wanted = n.sub(n.i64(k), n.reduce<ReduceSumOp>(ones(above), {1}, true));
+  Value among = n.compare(Predicate::lt, runningSums(n, ones(equal), /*exclusive=*/true, false), wanted);
+  Value taken = n.binary<OrOp>(above, n.binary<AndOp>(equal, among));
+  Value places = n.select(taken, runningSums(n, ones(taken), /*exclusive=*/true, false), n.i64(k));
+  Value numbers = n.broadcast(n.iota(n.tensorType({1, length, 1}, n.b.getI64Type()), 1), shapeOf(keys));
+  return byRanks(n, putAt(n, keys, places, k), putAt(n, numbers, places, k), k, largest);
+}
+
+Value onnx_import::firstIndices(Node &n, Value rows, int64_t k, bool largest) {
+  Keys keys = keysOf(n, rows, largest);
+  const bool inBody = isa_and_nonnull<ScanOp>(n.b.getInsertionBlock()->getParentOp());
+  const double count = double(shapeOf(rows)[0] * shapeOf(rows)[2]), length = double(shapeOf(rows)[1]);
+  constexpr double kLaunch = 3e4; // starting a dispatch costs as much as so many elements of it
+  const double steps = inBody && k > kWrittenOutInBody ? HUGE_VAL : double(k) * (count * length + kLaunch);
+  const double ranks = count * length * length / 4 + 2 * kLaunch;
+  const bool narrow = elementOf(keys.keys).isInteger(32);
+  const double threshold =
+      inBody || !narrow ? HUGE_VAL : count * (200 * length + double(k) * double(k) / 4) + 40 * kLaunch;
+  if (k <= kWrittenOut || steps <= std::min(ranks, threshold))
+    return stepByStep(n, keys, k, largest, inBody);
+  if (threshold < ranks)
+    return byThreshold(n, keys.keys, k, largest);
+  Value numbers = n.iota(n.tensorType({1, shapeOf(rows)[1], 1}, n.b.getI64Type()), 1);
+  return byRanks(n, keys.keys, numbers, k, largest);
 }
 
 /// TopK: the values are gathered at the indices, so their gradients go to these elements of the input alone. The result
@@ -143,7 +249,7 @@ static void topK(Node &n) {
 
 OpFamily onnx_import::orderOps() {
   static const OpRow rows[] = {
-      {"TopK", 1, kMaxOpset, {1, 10, 2}, 2, "", "constant k; the work grows with k times the length of the axis", topK},
+      {"TopK", 1, kMaxOpset, {1, 10, 2}, 2, "", "constant k", topK},
   };
   return {"Order", rows};
 }

@@ -1,6 +1,6 @@
 //===- Reduce.cpp - reductions -------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "compiler/Import/Onnx/Node.h"
+#include "compiler/Import/Onnx/Counted.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -136,9 +136,7 @@ static Value maskedRows(Node &n, Value x, bool exclusive, bool reverse) {
   return n.reduce<OpT>(n.select(keep, rows, n.number(neutral, x)), {2}, false);
 }
 
-/// The running sums of x [outer, length, inner] along the middle dimension. Long rows are divided into blocks, whose
-/// sums have running sums of their own: the work is that of kBlock additions for each element, whatever the length.
-static Value runningSums(Node &n, Value x, bool exclusive, bool reverse) {
+Value onnx_import::runningSums(Node &n, Value x, bool exclusive, bool reverse) {
   constexpr int64_t kBlock = 64;
   const int64_t outer = shapeOf(x)[0], length = shapeOf(x)[1], inner = shapeOf(x)[2];
   if (length <= 2 * kBlock)

@@ -1,5 +1,6 @@
 //===- Repeat.cpp - builds a scan from a body of the model -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/Import/Onnx/Counted.h"
 #include "compiler/Import/Onnx/Ops/Control.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -74,6 +75,7 @@ ScanOp onnx_import::repeat(Node &n, onnx::GraphProto &graph, const Repetition &r
     n.b.setInsertionPointToEnd(&draft.block());
     std::vector<Entry> made = n.import.inlineGraph(graph, n.opset, n.loc, inputsOf(draft.block().getArguments()));
     results(made);
+    refuseCounted(n, made);
     for (Entry &entry : made) {
       if (entry.poison)
         throw FollowsFailure();

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Node.h"
 #include "compiler/Import/Onnx/Ops/ResizeCoordinates.h"
+#include "compiler/Import/Onnx/Ops/ResizeTaps.h"
 #include <cmath>
 
 using namespace mlir;
@@ -19,24 +20,99 @@ struct Sampling {
   std::string mode, coordinates, nearest;
   Shape out;
   std::vector<Fraction> scales; // out / in, as given, or as the sizes imply
+  Filter filter = {};
+  std::vector<double> region = {}; // of tf_crop_and_resize: where each dimension begins and ends, in its lengths
+  double outside = 0;              // what results outside of the operand are, in that mode
 };
 } // namespace
 
+static constexpr StringLiteral kCrop = "tf_crop_and_resize";
+
+/// Where each result of a dimension lies, in pixels of the operand.
+static std::vector<double> coordinatesAlong(Node &n, const Sampling &s, int64_t d) {
+  const int64_t in = n.shape(0)[d], out = s.out[d];
+  std::vector<double> result;
+  if (s.coordinates == kCrop) {
+    const double start = s.region[d], end = s.region[n.rank(0) + d], last = double(in - 1);
+    for (int64_t i = 0; i < out; ++i)
+      result.push_back(out > 1 ? start * last + double(i) * (end - start) * last / double(out - 1)
+                               : 0.5 * (start + end) * last);
+    return result;
+  }
+  std::optional<Coordinates> exact = coordinatesOf(s.coordinates, s.scales[d], in, out);
+  if (!exact)
+    n.limit("coordinate_transformation_mode '" + printable(s.coordinates) + "' is not supported",
+            "half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric, tf_half_pixel_for_nn or "
+            "tf_crop_and_resize",
+            "coordinate_transformation_mode");
+  for (int64_t i = 0; i < out; ++i)
+    result.push_back(toDouble(exact->scale * Fraction(i) + exact->offset));
+  return result;
+}
+
+/// The elements that nearest takes are those at rounded coordinates.
+static Taps nearestTaps(ArrayRef<double> coordinates, const Rounding &rounding, int64_t extent) {
+  Taps taps;
+  taps.taps = 1;
+  const double bias = toDouble(rounding.bias);
+  for (double at : coordinates) {
+    const double index = rounding.ceil ? std::ceil(at + bias) : std::floor(at + bias);
+    taps.indices.push_back(std::clamp<int64_t>(int64_t(index), 0, extent - 1));
+    taps.weights.push_back(1);
+  }
+  return taps;
+}
+
+/// Resizes dimension by dimension with the elements that each result reads, in fp32.
+static void resampleByTaps(Node &n, const Sampling &s) {
+  Value x = n.in(0);
+  Type element = elementOf(x);
+  std::optional<Rounding> rounding = roundingOf(s.nearest);
+  if (!rounding)
+    n.fail("nearest_mode '" + printable(s.nearest) + "' is not known", "", "nearest_mode");
+  x = n.cast(x, element.isF64() ? element : Type(n.b.getF32Type()));
+  Value anyOutside;
+  for (int64_t d = 0; d < n.rank(0); ++d) {
+    const int64_t extent = n.shape(0)[d];
+    const bool cropped = s.coordinates == kCrop && (s.region[d] != 0 || s.region[n.rank(0) + d] != 1);
+    if (s.out[d] == extent && s.scales[d] == Fraction(1) && !cropped)
+      continue;
+    std::vector<double> coordinates = coordinatesAlong(n, s, d);
+    Taps taps = s.mode == "nearest" ? nearestTaps(coordinates, *rounding, extent)
+                                    : tapsOf(s.filter, coordinates, toDouble(s.scales[d]), extent);
+    x = applyTaps(n, x, d, taps);
+    if (s.coordinates != kCrop)
+      continue;
+    Shape thin(n.rank(0), 1);
+    thin[d] = s.out[d];
+    std::vector<int64_t> outside;
+    for (double at : coordinates)
+      outside.push_back(at < 0 || at > double(extent - 1));
+    Value mask = n.constantValue(HostTensor::fromInts(RankedTensorType::get(thin, n.b.getI1Type()), outside));
+    anyOutside = anyOutside ? n.binary<OrOp>(anyOutside, mask) : mask;
+  }
+  if (anyOutside)
+    x = n.select(n.broadcast(anyOutside, shapeOf(x)), n.number(s.outside, x), x);
+  n.out(0, n.cast(x, element));
+}
+
 static void resample(Node &n, const Sampling &s) {
+  if (s.mode != "nearest" && s.mode != "linear" && s.mode != "cubic")
+    n.fail("mode '" + printable(s.mode) + "' is not known", "nearest, linear or cubic", "mode");
+  if (s.mode == "cubic" || s.coordinates == kCrop || (s.filter.antialias && s.mode == "linear"))
+    return resampleByTaps(n, s);
   Value x = n.in(0);
   SmallVector<Coordinates> read;
   for (int64_t d = 0; d < n.rank(0); ++d) {
     std::optional<Coordinates> coordinates = coordinatesOf(s.coordinates, s.scales[d], n.shape(0)[d], s.out[d]);
     if (!coordinates)
       n.unsupported("coordinate_transformation_mode '" + printable(s.coordinates) + "' is not supported",
-                    "half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric or "
-                    "tf_half_pixel_for_nn",
+                    "half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric, "
+                    "tf_half_pixel_for_nn or tf_crop_and_resize",
                     "coordinate_transformation_mode");
     read.push_back(coordinates.value_or(Coordinates{1, 0}));
   }
   bool nearest = s.mode == "nearest";
-  if (!nearest && s.mode != "linear")
-    n.unsupported("mode '" + printable(s.mode) + "' is not supported", "nearest or linear", "mode");
   std::optional<Rounding> rounding = nearest ? roundingOf(s.nearest) : Rounding();
   if (!rounding)
     n.fail("nearest_mode '" + printable(s.nearest) + "' is not known", "", "nearest_mode");
@@ -104,9 +180,11 @@ static void resize(Node &n) {
   s.mode = n.stringAttribute("mode", "nearest");
   s.coordinates = n.opset >= 11 ? n.stringAttribute("coordinate_transformation_mode", "half_pixel") : "asymmetric";
   s.nearest = n.opset >= 11 ? n.stringAttribute("nearest_mode", "round_prefer_floor") : "floor";
-  n.ignore({"cubic_coeff_a", "exclude_outside", "extrapolation_value"}); // these belong to modes that are refused
-  if (n.opset >= 18 && n.intAttribute("antialias", 0) != 0)
-    n.unsupported("antialias is not supported", "", "antialias");
+  s.filter.cubic = s.mode == "cubic";
+  s.filter.a = n.floatAttribute("cubic_coeff_a", -0.75);
+  s.filter.excludeOutside = n.intAttribute("exclude_outside", 0) != 0;
+  s.filter.antialias = n.opset >= 18 && n.intAttribute("antialias", 0) != 0;
+  s.outside = n.floatAttribute("extrapolation_value", 0.0);
   Shape axes = allAxes(n.rank(0));
   if (n.opset >= 18)
     if (auto given = n.intsAttribute("axes")) {
@@ -115,6 +193,17 @@ static void resize(Node &n) {
       for (int64_t a : *given)
         axes.push_back(n.axis(a, n.rank(0)));
     }
+  if (s.coordinates == kCrop) {
+    std::vector<double> region = n.constant(1, "roi").doubles();
+    if (region.size() != 2 * axes.size())
+      n.fail("roi has " + Twine(region.size()) + " entries, not " + Twine(2 * axes.size()), "", "roi");
+    s.region.assign(n.rank(0), 0);
+    s.region.resize(2 * n.rank(0), 1);
+    for (auto [i, axis] : llvm::enumerate(axes)) {
+      s.region[axis] = region[i];
+      s.region[n.rank(0) + axis] = region[axes.size() + i];
+    }
+  }
   std::string policy = n.opset >= 18 ? n.stringAttribute("keep_aspect_ratio_policy", "stretch") : "stretch";
   size_t scalesInput = n.opset >= 11 ? 2 : 1, sizesInput = 3;
   bool hasScales = n.has(scalesInput) && n.type(scalesInput).getNumElements() > 0;
@@ -167,14 +256,7 @@ static void upsample(Node &n) {
 
 OpFamily onnx_import::resizeOps() {
   static const OpRow rows[] = {
-      {"Resize",
-       10,
-       kMaxOpset,
-       {2, 11, 4},
-       1,
-       "",
-       "modes nearest and linear, constant scales or sizes, no antialias or tf_crop_and_resize",
-       resize},
+      {"Resize", 10, kMaxOpset, {2, 11, 4}, 1, "", "constant scales or sizes", resize},
       {"Upsample", 7, 9, {1, 9, 2}, 1, "", "modes nearest and linear", upsample},
   };
   return {"Resize", rows};

@@ -26,7 +26,7 @@ func.func @main() -> (tensor<3x2xi64>, tensor<3x2xf32>, tensor<2x2x3xf32>, tenso
   %7 = graph.gather %x, %i {axis = 1 : i64} : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<2x2xf32>
   %twice = graph.constant dense<[1, 1]> : tensor<2xi64>
   // CHECK: 8: tensor<2x3xf32> = {{\[\[}}0, 4, 0], [0, 10, 0]]
-  %8 = graph.gather_grad %7, %twice {axis = 1 : i64} : (tensor<2x2xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  %8 = graph.scatter %7, %twice {axis = 1 : i64} : (tensor<2x2xf32>, tensor<2xi64>) -> tensor<2x3xf32>
   // CHECK: 9: tensor<3xf32> = [5, 7, 9]
   %9 = graph.reduce_sum %x {axes = array<i64: 0>, keepdims = false} : (tensor<2x3xf32>) -> tensor<3xf32>
   // CHECK: 10: tensor<2x1xf32> = {{\[\[}}2], [5]]

@@ -86,7 +86,7 @@ func.func @scatter_indices(%dy: tensor<2147483647x4xf32>, %i: tensor<2147483647x
   // expected-note @+1 {{hint: use a smaller batch}}
   %r = kernel.dispatch scatter "scatter_indices" (%dy, %i) : (tensor<2147483647x4xf32>, tensor<2147483647xi32>) -> (tensor<8x4xf32>) {
   ^bb0(%a: tensor<2147483647x4xf32>, %b: tensor<2147483647xi32>):
-    %0 = graph.gather_grad %a, %b {axis = 0 : i64} : (tensor<2147483647x4xf32>, tensor<2147483647xi32>) -> tensor<8x4xf32>
+    %0 = graph.scatter %a, %b {axis = 0 : i64} : (tensor<2147483647x4xf32>, tensor<2147483647xi32>) -> tensor<8x4xf32>
     kernel.yield %0 : tensor<8x4xf32>
   }
   return %r : tensor<8x4xf32>
@@ -99,7 +99,7 @@ func.func @scatter_rows(%dy: tensor<8x4xf32>, %i: tensor<8xi32>) -> tensor<21474
   // expected-note @+1 {{hint: divide the table that is indexed into several}}
   %r = kernel.dispatch scatter "scatter_rows" (%dy, %i) : (tensor<8x4xf32>, tensor<8xi32>) -> (tensor<2147483647x4xf32>) {
   ^bb0(%a: tensor<8x4xf32>, %b: tensor<8xi32>):
-    %0 = graph.gather_grad %a, %b {axis = 0 : i64} : (tensor<8x4xf32>, tensor<8xi32>) -> tensor<2147483647x4xf32>
+    %0 = graph.scatter %a, %b {axis = 0 : i64} : (tensor<8x4xf32>, tensor<8xi32>) -> tensor<2147483647x4xf32>
     kernel.yield %0 : tensor<2147483647x4xf32>
   }
   return %r : tensor<2147483647x4xf32>
@@ -112,7 +112,7 @@ func.func @scatter_columns(%dy: tensor<8x2147483647xf32>, %i: tensor<8xi32>) -> 
   // expected-note @+1 {{hint: divide the rows of the table that is indexed}}
   %r = kernel.dispatch scatter "scatter_columns" (%dy, %i) : (tensor<8x2147483647xf32>, tensor<8xi32>) -> (tensor<2x2147483647xf32>) {
   ^bb0(%a: tensor<8x2147483647xf32>, %b: tensor<8xi32>):
-    %0 = graph.gather_grad %a, %b {axis = 0 : i64} : (tensor<8x2147483647xf32>, tensor<8xi32>) -> tensor<2x2147483647xf32>
+    %0 = graph.scatter %a, %b {axis = 0 : i64} : (tensor<8x2147483647xf32>, tensor<8xi32>) -> tensor<2x2147483647xf32>
     kernel.yield %0 : tensor<2x2147483647xf32>
   }
   return %r : tensor<2x2147483647xf32>

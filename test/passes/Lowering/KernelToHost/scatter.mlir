@@ -5,7 +5,7 @@
 func.func @scatter(%dy: tensor<50x128xf32>, %i: tensor<50xi32>) -> tensor<1000x128xf32> {
   %r = kernel.dispatch scatter "scatter" (%dy, %i) : (tensor<50x128xf32>, tensor<50xi32>) -> (tensor<1000x128xf32>) {
   ^bb0(%a: tensor<50x128xf32>, %b: tensor<50xi32>):
-    %0 = graph.gather_grad %a, %b {axis = 0 : i64} : (tensor<50x128xf32>, tensor<50xi32>) -> tensor<1000x128xf32>
+    %0 = graph.scatter %a, %b {axis = 0 : i64} : (tensor<50x128xf32>, tensor<50xi32>) -> tensor<1000x128xf32>
     kernel.yield %0 : tensor<1000x128xf32>
   }
   return %r : tensor<1000x128xf32>

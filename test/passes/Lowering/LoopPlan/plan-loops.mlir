@@ -117,11 +117,11 @@ func.func @channels(%x: tensor<32x64x14x14xf32>) -> tensor<64xf32> {
 // A scatter has loops of its own.
 // CHECK: kernel.dispatch scatter "scatter"
 // CHECK-NOT: loops
-// CHECK: graph.gather_grad
+// CHECK: graph.scatter
 func.func @scatter(%dy: tensor<32x64xf32>, %i: tensor<32xi64>) -> tensor<1000x64xf32> {
   %0 = kernel.dispatch scatter "scatter" (%dy, %i) : (tensor<32x64xf32>, tensor<32xi64>) -> tensor<1000x64xf32> {
   ^bb0(%a: tensor<32x64xf32>, %b: tensor<32xi64>):
-    %1 = graph.gather_grad %a, %b {axis = 0 : i64} : (tensor<32x64xf32>, tensor<32xi64>) -> tensor<1000x64xf32>
+    %1 = graph.scatter %a, %b {axis = 0 : i64} : (tensor<32x64xf32>, tensor<32xi64>) -> tensor<1000x64xf32>
     kernel.yield %1 : tensor<1000x64xf32>
   }
   return %0 : tensor<1000x64xf32>

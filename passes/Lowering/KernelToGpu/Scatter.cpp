@@ -1,10 +1,10 @@
-//===- GatherGrad.cpp - scatter-add on a GPU --------------------------------------===//
+//===- Scatter.cpp - graph.scatter on a GPU -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   dx[a, v, c] = sum of dy[a, i, c] over the i with indices[i] = v, in the order of i
+//   y[a, v, c] = updates[a, i, c], combined over the i with indices[i] = v, in the order of i
 //
-// A block owns up to 64 rows v, and a thread one column (a, c) of them, whose sums it keeps in shared memory.
-// No other thread touches these sums, so no thread waits for another and the order is fixed. Warps look at 32
+// A block owns up to 64 rows v, and a thread one column (a, c) of them, whose results it keeps in shared memory.
+// No other thread touches these results, so no thread waits for another and the order is fixed. Warps look at 32
 // indices at a time; an index of another block's row costs a load, a comparison and a vote. Every block reads
 // all indices, which takes tens of microseconds for the embeddings of language models; sorting the indices
 // would be faster only where there are many more of them.
@@ -14,6 +14,7 @@
 #include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/KernelToGpu/GpuNest.h"
 #include "passes/Lowering/KernelToGpu/Threads.h"
+#include "passes/Lowering/LoopPlan/NestSpace.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -21,14 +22,14 @@ using namespace mpc;
 
 using Values = llvm::SmallVector<Value>;
 
-Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e) {
-  auto op = cast<graph::GatherGradOp>(dispatch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
-  ArrayRef<int64_t> dx = graph::shapeOf(op.getDx()), indices = graph::shapeOf(op.getIndices());
+Blocks mpc::emitGpuScatter(kernel::DispatchOp dispatch, const Buffer &result, ElementEmitter &e) {
+  auto op = cast<graph::ScatterOp>(dispatch.getBody().front().getTerminator()->getOperand(0).getDefiningOp());
+  ArrayRef<int64_t> y = graph::shapeOf(op.getY()), indices = graph::shapeOf(op.getIndices());
   size_t axis = op.getAxis();
-  ArrayRef<int64_t> before = dx.take_front(axis), after = dx.drop_front(axis + 1);
-  int64_t inner = llvm::product_of(after), rows = dx[axis], count = llvm::product_of(indices),
+  ArrayRef<int64_t> before = y.take_front(axis), after = y.drop_front(axis + 1);
+  int64_t inner = llvm::product_of(after), rows = y[axis], count = llvm::product_of(indices),
           columns = llvm::product_of(before) * inner;
-  Type element = graph::elementOf(op.getDx()), type = ElementEmitter::registerType(element);
+  Type element = graph::elementOf(op.getY()), type = ElementEmitter::registerType(element);
   int64_t threads = std::clamp((columns + warpThreads - 1) / warpThreads * warpThreads, warpThreads, blockThreads / 2);
   int64_t columnBlocks = (columns + threads - 1) / threads, bytes = type.getIntOrFloatBitWidth() / 8;
   int64_t blockRows =
@@ -45,12 +46,13 @@ Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result,
     column = e.min(column, columns - 1, /*isUnsigned=*/true);
   }
   Index at = e.opaque(toI64(e, column), 0, columns - 1), a = e.floorDiv(at, inner), c = e.mod(at, inner);
-  Buffer sums = sharedBuffer(e, RankedTensorType::get({blockRows * threads}, type));
+  Buffer results = sharedBuffer(e, RankedTensorType::get({blockRows * threads}, type));
   Index mine = e.opaque(toI64(e, tid), 0, threads - 1);
   auto place = [&](Value row) { return e.opaque(toI64(e, row), 0, blockRows - 1) * threads + mine; };
 
-  threadLoop(e, e.i32(0), blockRows, 1, {},
-             [&](Value row, ValueRange) -> Values { return e.store(sums, place(row), e.constant(type, 0)), Values(); });
+  threadLoop(e, e.i32(0), blockRows, 1, {}, [&](Value row, ValueRange) -> Values {
+    return e.store(results, place(row), scatterInit(op, e)), Values();
+  });
   threadLoop(e, e.i32(0), count, warpThreads, {}, [&](Value low, ValueRange) -> Values {
     Value number = e.add(low, lane), known;
     if (count % warpThreads != 0) {
@@ -70,12 +72,12 @@ Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result,
       threadLoop(e, e.i32(0), warpThreads, 1, {}, [&](Value other, ValueRange) -> Values {
         Value row = kernel::ShuffleOp::create(e.b, i32, kernel::ShuffleMode::Index, target, other);
         e.when(e.compare(arith::CmpIPredicate::sge, row, e.i32(0)), [&] {
-          IndexVector y = e.delinearize(a, before);
-          llvm::append_range(y, e.delinearize(e.opaque(toI64(e, e.add(low, other)), 0, count - 1), indices));
-          llvm::append_range(y, e.delinearize(c, after));
-          Index sum = place(row);
-          Value term = e.operand(op, 0, y);
-          e.store(sums, sum, e.add(e.load(sums, sum), term));
+          IndexVector from = e.delinearize(a, before);
+          llvm::append_range(from, e.delinearize(e.opaque(toI64(e, e.add(low, other)), 0, count - 1), indices));
+          llvm::append_range(from, e.delinearize(c, after));
+          Index at = place(row);
+          Value update = e.operand(op, 0, from);
+          e.store(results, at, scatterCombine(op, e.load(results, at), update, e));
         });
         return {};
       });
@@ -87,7 +89,8 @@ Blocks mpc::emitGpuGatherGrad(kernel::DispatchOp dispatch, const Buffer &result,
       Value v = e.add(first, toI64(e, row));
       e.when(rows % blockRows == 0 ? Value() : e.below(v, rows), [&] {
         Index to = (a * rows + e.opaque(v, 0, rows - 1)) * inner + c;
-        e.store(result, to, e.round(e.load(sums, place(row)), element));
+        e.store(result, to,
+                isa<FloatType>(element) ? e.round(e.load(results, place(row)), element) : e.load(results, place(row)));
       });
       return {};
     });

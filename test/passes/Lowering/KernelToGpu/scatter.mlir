@@ -25,7 +25,7 @@
 func.func @scatter(%dy: tensor<500x128xf32>, %i: tensor<500xi32>) -> tensor<1000x128xf32> {
   %r = kernel.dispatch scatter "scatter" (%dy, %i) : (tensor<500x128xf32>, tensor<500xi32>) -> (tensor<1000x128xf32>) {
   ^bb0(%a: tensor<500x128xf32>, %b: tensor<500xi32>):
-    %0 = graph.gather_grad %a, %b {axis = 0 : i64} : (tensor<500x128xf32>, tensor<500xi32>) -> tensor<1000x128xf32>
+    %0 = graph.scatter %a, %b {axis = 0 : i64} : (tensor<500x128xf32>, tensor<500xi32>) -> tensor<1000x128xf32>
     kernel.yield %0 : tensor<1000x128xf32>
   }
   return %r : tensor<1000x128xf32>
