@@ -13,6 +13,8 @@ gpt:       inputs int64 [batch,context] -> logits [batch,context,vocabulary]. GP
 inception_v2: x [batch,3,224,224], labels [batch] -> loss, logits [batch,classes]. BN-Inception (Ioffe and Szegedy 2015) with its two auxiliary losses: --classes.
 ssd_small: image [batch,3,size,size], boxes [batch,M,4], labels [batch,M] -> loss, class_loss, box_loss, scores, detections. A small SSD: --classes, --size, --boxes.
 ssd300:    the same with pictures of 300 pixels. SSD300 on VGG-16 (Liu et al. 2016): --classes, --boxes.
+faster_rcnn_small: the same inputs -> loss, rpn_class_loss, rpn_box_loss, class_loss, box_loss, scores, detections. A small Faster R-CNN: --classes, --size, --boxes.
+faster_rcnn_vgg16: the same. Faster R-CNN on VGG-16 (Ren et al. 2015): --classes, --size, --boxes.
 dcgan:     real [batch,3,64,64] -> d_loss, g_loss, fake [batch,3,64,64]. DCGAN (Radford et al. 2016), for two steps (`mpc compile --step`): --batch, --channels.
 """
 import argparse
@@ -22,13 +24,14 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from faster_rcnn_networks import faster_rcnn_small, faster_rcnn_vgg16  # noqa: E402
 from network import INT64, Network  # noqa: E402
 from paper_networks import dcgan, inception_v2  # noqa: E402
 from ssd_networks import ssd300, ssd_small  # noqa: E402
 
-CLASSES = {"inception_v2": 1000, "ssd_small": 3, "ssd300": 20}
-BOXES = {"ssd_small": 8, "ssd300": 64}
-SIZES = {"ssd_small": 64}
+CLASSES = {"inception_v2": 1000, "ssd_small": 3, "ssd300": 20, "faster_rcnn_small": 3, "faster_rcnn_vgg16": 20}
+BOXES = {"ssd_small": 8, "ssd300": 64, "faster_rcnn_small": 8, "faster_rcnn_vgg16": 64}
+SIZES = {"ssd_small": 64, "faster_rcnn_small": 64, "faster_rcnn_vgg16": 600}
 
 
 def lenet(net, _):
@@ -147,7 +150,8 @@ def gpt(net, options):
 
 def main():
     networks = {"lenet": lenet, "mlp": mlp, "regressor": regressor, "resnet": resnet, "resnet18": resnet18, "gpt": gpt, "lstm": lambda net, _: recurrent(net, "LSTM", 4),
-                "gru": lambda net, _: recurrent(net, "GRU", 3), "inception_v2": inception_v2, "dcgan": dcgan, "ssd_small": ssd_small, "ssd300": ssd300}
+                "gru": lambda net, _: recurrent(net, "GRU", 3), "inception_v2": inception_v2, "dcgan": dcgan, "ssd_small": ssd_small, "ssd300": ssd300,
+                "faster_rcnn_small": faster_rcnn_small, "faster_rcnn_vgg16": faster_rcnn_vgg16}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=sorted(networks))
     parser.add_argument("output")
