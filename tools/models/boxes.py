@@ -61,8 +61,8 @@ class Formula:
     def unsqueeze(self, x, axis):
         return self("Unsqueeze", x, [axis])
 
-    def reshape(self, x, *shape):
-        return self("Reshape", x, list(shape))
+    def reshape(self, x, *shape, to=None):
+        return self("Reshape", x, list(shape), to=to)
 
     def cut(self, x, start, end, axis):
         return self("Slice", x, [start], [end], [axis])
@@ -71,9 +71,9 @@ class Formula:
         """Returns the `count` largest of each row of [B,A], largest first, and their places; of equal ones the first come first."""
         return self("TopK", x, [count], outputs=2, axis=-1)
 
-    def rows(self, x, places):
-        """Takes rows `places` [B,S] of x [B,A,...]."""
-        return self("GatherND", x, self.unsqueeze(places, -1), batch_dims=1)
+    def rows(self, x, places, to=None):
+        """Takes rows `places` [B,S] of x [B,A,...]; of a place [B] in x [B,A,...] one row."""
+        return self("GatherND", x, self.unsqueeze(places, -1), to=to, batch_dims=1)
 
     def stop(self, x):
         """Ends the gradient at x."""
@@ -88,23 +88,23 @@ def centres(f, boxes):
     return f("Add", low, f("Mul", sizes, 0.5)), sizes
 
 
-def encode(f, truths, anchors, weights):
+def encode(f, truths, anchors, weights, to=None):
     """Returns what a network is to say of an anchor (Girshick et al. 2014, arXiv:1311.2524, appendix C), times weights: distance of centres in sizes of the anchor, and the
     logarithm of the ratio of sizes. All are [...,4]; boxes without extent give finite numbers."""
     (centre, size), (anchor_centre, anchor_size) = centres(f, truths), centres(f, anchors)
     anchor_size = f("Max", anchor_size, TINY)
     moved = f("Div", f("Mul", f("Sub", centre, anchor_centre), np.array(weights[:2], np.float32)), anchor_size)
     grown = f("Mul", f("Log", f("Div", f("Max", size, TINY), anchor_size)), np.array(weights[2:], np.float32))
-    return f("Concat", moved, grown, axis=-1)
+    return f("Concat", moved, grown, to=to, axis=-1)
 
 
-def decode(f, codes, anchors, weights, side):
+def decode(f, codes, anchors, weights, side, to=None):
     """Returns the boxes that codes [...,4] say of anchors, clipped to a picture of `side` pixels."""
     moved, grown = f("Split", f("Div", codes, np.array(weights, np.float32)), outputs=2, axis=-1)
     centre, size = centres(f, anchors)
     centre = f("Add", f("Mul", moved, size), centre)
     half = f("Mul", f("Mul", f("Exp", f("Min", grown, SIZE_LIMIT)), size), 0.5)
-    return f("Clip", f("Concat", f("Sub", centre, half), f("Add", centre, half), axis=-1), 0.0, float(side))
+    return f("Clip", f("Concat", f("Sub", centre, half), f("Add", centre, half), axis=-1), 0.0, float(side), to=to)
 
 
 def overlaps(f, truths, labels, boxes):
@@ -168,6 +168,6 @@ def sample(f, positive, negative, size, most):
     return places, f("GreaterOrEqual", keys, 0.0)
 
 
-def head_rows(f, x, columns):
+def head_rows(f, x, columns, to=None):
     """Brings a map [B, boxes of a place * columns, height, width] of predictions into rows [B, height * width * boxes, columns], in the order of the anchors."""
-    return f.reshape(f("Transpose", x, perm=[0, 2, 3, 1]), 0, -1, columns)
+    return f.reshape(f("Transpose", x, perm=[0, 2, 3, 1]), 0, -1, columns, to=to)

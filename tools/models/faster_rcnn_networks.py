@@ -61,8 +61,8 @@ def region_heads(net, f, x, sizes):
     """Builds the network of proposals (section 3.1). Returns logits [B,A] of there being an object, and codes [B,A,4]."""
     cells = len(sizes.scales) * len(sizes.ratios)
     y = net.relu(normal_conv(net, x, "rpn.head.conv.0.0", sizes.channels, sizes.channels, 3), "rpn.head.conv.0.1")
-    logits = f.reshape(head_rows(f, normal_conv(net, y, "rpn.head.cls_logits", sizes.channels, cells, 1), 1), 0, -1)
-    return logits, head_rows(f, normal_conv(net, y, "rpn.head.bbox_pred", sizes.channels, 4 * cells, 1), 4)
+    logits = f.reshape(f("Transpose", normal_conv(net, y, "rpn.head.cls_logits", sizes.channels, cells, 1), perm=[0, 2, 3, 1]), 0, -1, to="rpn.logits")
+    return logits, head_rows(f, normal_conv(net, y, "rpn.head.bbox_pred", sizes.channels, 4 * cells, 1), 4, to="rpn.codes")
 
 
 def region_match(f, truths, labels, anchors):
@@ -115,7 +115,7 @@ def propose(f, logits, codes, anchors, sizes):
     ones = f.number(f("Equal", first, first))
     kept = f("ScatterND", f("Sub", scores, scores), f("Gather", chosen, np.array([0, 2]), axis=1), ones)
     ranked, order = f.top(f("Where", f("Greater", kept, 0.5), scores, -1.0), min(sizes.proposals, before))
-    return f.rows(boxes, order), f("GreaterOrEqual", ranked, 0.0)
+    return f.rows(boxes, order, to="proposals"), f("GreaterOrEqual", ranked, 0.0, to="proposals.exist")
 
 
 def draw_rois(f, proposals, exists, truths, labels, sizes):
@@ -130,10 +130,11 @@ def draw_rois(f, proposals, exists, truths, labels, sizes):
     positive, negative = f("And", exists, near), f("And", exists, f("Not", near))
     size = sizes.rois_drawn
     places, counts = sample(f, positive, negative, size, max(size // 4, 1))
-    rois = f.rows(candidates, places)
+    rois = f.rows(candidates, places, to="rois")
     hit = picked(f, positive, places, counts)
     boxes, label = truths_of(f, truths, labels, f("GatherElements", nearest, places, axis=1))
-    return rois, f("Where", hit, f("Add", label, 1), f("Where", counts, 0, -1)), encode(f, boxes, rois, WEIGHTS)
+    label = f("Where", hit, f("Add", label, 1), f("Where", counts, 0, -1), to="rois.labels")
+    return rois, label, encode(f, boxes, rois, WEIGHTS, to="rois.targets")
 
 
 class BoxHead:
@@ -184,7 +185,7 @@ def detect(f, head, proposals, exists, sizes):
     scores = f("Where", f.unsqueeze(exists, 2), chances, 0.0, to="scores")
     best = f("Add", f("ArgMax", scores, axis=2, keepdims=0), 1)
     codes = f.reshape(f.rows(codes, f.reshape(best, -1)), -1, number, 4)
-    f("Identity", decode(f, codes, rois, WEIGHTS, sizes.side), to="detections")
+    decode(f, codes, rois, WEIGHTS, sizes.side, to="detections")
     return number
 
 

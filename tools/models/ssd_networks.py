@@ -104,7 +104,7 @@ def ssd(net, maps, anchors, counts, side, options):
     f("Add", *losses(f.scope("loss"), logits, codes, "boxes", "labels", anchors, bound, classes), to="loss")
     f = f.scope("detect")
     f("Slice", f("Softmax", logits, axis=-1), [1], [classes + 1], [2], to="scores")
-    f("Identity", decode(f, codes, anchors[None], WEIGHTS, side), to="detections")
+    decode(f, codes, anchors[None], WEIGHTS, side, to="detections")
     for name in ("loss", "class_loss", "box_loss"):
         net.output(name, [])
     net.output("scores", ["batch", len(anchors), classes]).output("detections", ["batch", len(anchors), 4])
