@@ -285,8 +285,8 @@ def roi_heads_of_torch(size, classes=CLASSES, fraction=0.25):
 
 
 def in_order(boxes, *others):
-    """Sorts rows by their boxes, and by what belongs to them."""
-    order = np.lexsort(np.concatenate([boxes] + [x.reshape(len(boxes), x.size // max(len(boxes), 1)) for x in map(np.asarray, others)], 1).T)
+    """Sorts rows by their boxes; those of equal boxes are equal."""
+    order = np.lexsort(boxes.T)
     return [np.asarray(x)[order] for x in (boxes, *others)]
 
 
