@@ -85,6 +85,11 @@ class Options:
 def build(writer, options, names=()):
     net = network.Network("network")
     writer(net, options)
+    # Biases are zero at first; other numbers show whether each is in its place.
+    random = np.random.default_rng(1)
+    for tensor in net.initializers:
+        if tensor.name.endswith(".bias"):
+            tensor.CopyFrom(onnx.numpy_helper.from_array(random.normal(0, 0.1, tensor.dims).astype(np.float32), tensor.name))
     return Graph(net, names)
 
 
@@ -182,7 +187,6 @@ def check_ssd300(check, random):
     graph = build(ssd_networks.ssd300, options, ("classification_head.rows", "regression_head.rows"))
     model = ssd.ssd300_vgg16(weights=None, weights_backbone=None, num_classes=21)
     weights = graph.weights()
-    # The biases are zero at first; numbers show whether each is in its place.
     weights["backbone.scale_weight"] = weights["backbone.scale_weight"].reshape(-1)
     model.load_state_dict(weights)
     check("ssd300: parameters", True, f"all {len(weights)} have torchvision's names and shapes, {sum(w.numel() for w in weights.values())} numbers")
@@ -356,7 +360,8 @@ def check_second_stage(check, random, name, writer, sizes, options, batches=10):
         logits, codes = layers(maps, best)
         scores = torch.softmax(logits, -1)[:, 1:]
         coder = _utils.BoxCoder((10.0, 10.0, 5.0, 5.0))
-        chosen = coder.decode(codes, list(best))[torch.arange(len(scores)), scores.argmax(1) + 1]
+        classes = torch.from_numpy(result["scores"]).argmax(2).reshape(-1) + 1  # rounding decides between classes with almost equal scores
+        chosen = coder.decode(codes, list(best))[torch.arange(len(scores)), classes]
         exist = torch.from_numpy(result["proposals.exist"][:, :best.shape[1]])
         shown += [result["scores"], result["detections"]]
         decoded += [scores.reshape(*best.shape[:2], -1) * exist[..., None], torchvision.ops.clip_boxes_to_image(chosen, (sizes.side,) * 2).reshape(best.shape)]

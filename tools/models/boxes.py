@@ -131,7 +131,7 @@ def best_truth(f, ratios):
 
 def truths_of(f, truths, labels, match):
     """Returns boxes [B,A,4] and labels [B,A] of the true boxes with numbers `match` [B,A]."""
-    return f.rows(truths, match), f("GatherElements", labels, match, axis=1)
+    return f.rows(truths, match), f.rows(labels, match)
 
 
 def smooth_l1(f, predicted, target, beta):

@@ -84,11 +84,11 @@ def region_losses(f, logits, codes, truths, labels, anchors, drawn):
     drawn = min(drawn, len(anchors))
     places, counts = sample(f, positive, negative, drawn, max(drawn // 2, 1))
     hit = picked(f, positive, places, counts)
-    logit = f("GatherElements", logits, places, axis=1)
+    logit = f.rows(logits, places)
     entropy = f("Softplus", f("Where", hit, f("Neg", logit), logit))
     total = count(f, counts)
     class_loss = f("Div", masked_sum(f, counts, entropy), total, to="rpn_class_loss")
-    boxes, _ = truths_of(f, truths, labels, f("GatherElements", nearest, places, axis=1))
+    boxes, _ = truths_of(f, truths, labels, f.rows(nearest, places))
     target = encode(f, boxes, f("Gather", anchors, places, axis=0), RPN_WEIGHTS)
     distance = f.sum(smooth_l1(f, f.rows(codes, places), target, BETA), [2])
     return class_loss, f("Div", masked_sum(f, hit, distance), total, to="rpn_box_loss")
@@ -96,7 +96,7 @@ def region_losses(f, logits, codes, truths, labels, anchors, drawn):
 
 def picked(f, mask, places, counts):
     """Returns [B,S]: whether the box at a place is in the mask [B,A], and the place counts."""
-    return f("And", f("Greater", f("GatherElements", f.number(mask), places, axis=1), 0.5), counts)
+    return f("And", f("Greater", f.rows(f.number(mask), places), 0.5), counts)
 
 
 def propose(f, logits, codes, anchors, sizes):
@@ -132,7 +132,7 @@ def draw_rois(f, proposals, exists, truths, labels, sizes):
     places, counts = sample(f, positive, negative, size, max(size // 4, 1))
     rois = f.rows(candidates, places, to="rois")
     hit = picked(f, positive, places, counts)
-    boxes, label = truths_of(f, truths, labels, f("GatherElements", nearest, places, axis=1))
+    boxes, label = truths_of(f, truths, labels, f.rows(nearest, places))
     label = f("Where", hit, f("Add", label, 1), f("Where", counts, 0, -1), to="rois.labels")
     return rois, label, encode(f, boxes, rois, WEIGHTS, to="rois.targets")
 
