@@ -11,6 +11,10 @@ lstm, gru: x [batch,64,512] -> logits [batch,10]. Two layers of 512 over 64 time
 gpt:       inputs int64 [batch,context] -> logits [batch,context,vocabulary]. GPT-2 (Radford et al. 2019), small enough for characters: --layers, --heads, --width,
            --context, --vocabulary. make_text.py makes its data.
 inception_v2: x [batch,3,224,224], labels [batch] -> loss, logits [batch,classes]. BN-Inception (Ioffe and Szegedy 2015) with its two auxiliary losses: --classes.
+ssd_small: image [batch,3,size,size], boxes [batch,M,4], labels [batch,M] -> loss, class_loss, box_loss, scores, detections. A small SSD: --classes, --size, --boxes.
+ssd300:    the same with pictures of 300 pixels. SSD300 on VGG-16 (Liu et al. 2016): --classes, --boxes.
+faster_rcnn_small: the same inputs -> loss, rpn_class_loss, rpn_box_loss, class_loss, box_loss, scores, detections. A small Faster R-CNN: --classes, --size, --boxes.
+faster_rcnn_vgg16: the same. Faster R-CNN on VGG-16 (Ren et al. 2015): --classes, --size, --boxes.
 dcgan:     real [batch,3,64,64] -> d_loss, g_loss, fake [batch,3,64,64]. DCGAN (Radford et al. 2016), for two steps (`mpc compile --step`): --batch, --channels.
 """
 import argparse
@@ -20,8 +24,14 @@ import sys
 import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from faster_rcnn_networks import faster_rcnn_small, faster_rcnn_vgg16  # noqa: E402
 from network import INT64, Network  # noqa: E402
 from paper_networks import dcgan, inception_v2  # noqa: E402
+from ssd_networks import ssd300, ssd_small  # noqa: E402
+
+CLASSES = {"inception_v2": 1000, "ssd_small": 3, "ssd300": 20, "faster_rcnn_small": 3, "faster_rcnn_vgg16": 20}
+BOXES = {"ssd_small": 8, "ssd300": 64, "faster_rcnn_small": 8, "faster_rcnn_vgg16": 64}
+SIZES = {"ssd_small": 64, "faster_rcnn_small": 64, "faster_rcnn_vgg16": 600}
 
 
 def lenet(net, _):
@@ -140,7 +150,8 @@ def gpt(net, options):
 
 def main():
     networks = {"lenet": lenet, "mlp": mlp, "regressor": regressor, "resnet": resnet, "resnet18": resnet18, "gpt": gpt, "lstm": lambda net, _: recurrent(net, "LSTM", 4),
-                "gru": lambda net, _: recurrent(net, "GRU", 3), "inception_v2": inception_v2, "dcgan": dcgan}
+                "gru": lambda net, _: recurrent(net, "GRU", 3), "inception_v2": inception_v2, "dcgan": dcgan, "ssd_small": ssd_small, "ssd300": ssd300,
+                "faster_rcnn_small": faster_rcnn_small, "faster_rcnn_vgg16": faster_rcnn_vgg16}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=sorted(networks))
     parser.add_argument("output")
@@ -149,11 +160,16 @@ def main():
     for name, standard, what in (("layers", 4, "blocks"), ("heads", 4, "heads of attention"), ("width", 128, "of the residual stream"),
                                  ("context", 64, "tokens of a sample"), ("vocabulary", 65, "tokens that there are")):
         parser.add_argument(f"--{name}", type=int, default=standard, help=f"gpt: {what} ({standard})")
-    parser.add_argument("--classes", type=int, default=1000, help="inception_v2: classes (1000)")
+    for name, standard, what in (("classes", CLASSES, "classes, of detectors without the background"), ("boxes", BOXES, "rows of `boxes` and `labels` of a picture"),
+                                 ("size", SIZES, "pixels of a side of a picture")):
+        parser.add_argument(f"--{name}", type=int, help=f"{what} ({', '.join(f'{network} {value}' for network, value in standard.items())})")
     parser.add_argument("--batch", type=int, default=128, help="dcgan: samples of a batch, which its noise has too (128)")
     parser.add_argument("--channels", type=int, default=128, help="dcgan: channels of the discriminator's first layer (128)")
     parser.add_argument("--no-values", action="store_true", help="weights as graph inputs without values, for `mpc compile --params`")
     options = parser.parse_args()
+    for name, standard in (("classes", CLASSES), ("boxes", BOXES), ("size", SIZES)):
+        if getattr(options, name) is None:
+            setattr(options, name, standard.get(options.name))
     net = Network(options.name, options.seed, values=not options.no_values)
     networks[options.name](net, options)
     net.save(options.output)

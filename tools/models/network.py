@@ -14,6 +14,7 @@ class Network:
         """values: whether random parameters get values; otherwise they are inputs (`mpc compile --params`) and the file stays small."""
         self.name, self.rng, self.opset, self.values = name, np.random.default_rng(seed), opset, values
         self.nodes, self.initializers, self.inputs, self.outputs, self.functions = [], [], [], [], []
+        self.shared = {}  # Constant nodes by their values
 
     def input(self, name, shape, dtype=FLOAT):
         """Adds an input. shape: numbers, or strings for named dimensions."""
@@ -42,11 +43,19 @@ class Network:
         self.nodes.append(helper.make_node(op, inputs, outputs, name=outputs[0], **attributes))
         return outputs[0]
 
-    def conv(self, x, name, c_in, c_out, kernel, stride=1, pad=0, bias=True):
+    def stop_gradient(self, x, name):
+        """Adds an Identity that mpc passes no gradient through. Its mark is an entry of `metadata_props`, field 9 of a node, which the classes of onnx before 1.16 lack but keep."""
+        self.node("Identity", [x], name)
+        entry = b"".join(bytes([tag, len(text)]) + text for tag, text in ((0x0A, b"mpc.stop_gradient"), (0x12, b"True")))
+        self.nodes[-1].MergeFromString(bytes([0x4A, len(entry)]) + entry)
+        return name
+
+    def conv(self, x, name, c_in, c_out, kernel, stride=1, pad=0, bias=True, dilation=1):
         inputs = [x, self.parameter(f"{name}.weight", (c_out, c_in, kernel, kernel), fan_in=c_in * kernel * kernel)]
         if bias:
             inputs.append(self.parameter(f"{name}.bias", (c_out,)))
-        return self.node("Conv", inputs, name, kernel_shape=[kernel, kernel], strides=[stride, stride], pads=[pad] * 4)
+        attributes = {"dilations": [dilation, dilation]} if dilation != 1 else {}
+        return self.node("Conv", inputs, name, kernel_shape=[kernel, kernel], strides=[stride, stride], pads=[pad] * 4, **attributes)
 
     def batch_norm(self, x, name, channels):
         statistics = [self.parameter(f"{name}.{part}", (channels,), value=value)
