@@ -4,7 +4,7 @@
 usage: training.py NETWORK MODEL.onnx|- BATCH fp32|bf16|fp16 eager|compile|graphs cpu|cuda [THREADS]
 Reads lines `STEPS`, runs that many steps on one made-up batch and answers with a line of JSON that holds the seconds of each: measured by a clock on the
 CPU, and by events on a GPU, where nothing waits for a step. It uses channels-last tensors, fused SGD with momentum, autocast, and the gradient scaler in
-fp16. NETWORK is one of tools/models, a network of torchvision with its auxiliary losses (VISION; its MODEL is `-`), `gpt2` (GPT-2 124M with fused attention and AdamW), `gpt-T` (4 layers, 256 wide, T tokens), or `dcgan`. `graphs` is torch.compile in its mode reduce-overhead (CUDA graphs). `-` as the model keeps PyTorch's own initial values.
+fp16. NETWORK is one of tools/models, a network of torchvision with its auxiliary losses (VISION; its MODEL is `-`), `gpt2` (GPT-2 124M with fused attention and AdamW), `gpt-T` (4 layers, 256 wide, T tokens), `dcgan`, or `ssd300`. `graphs` is torch.compile in its mode reduce-overhead (CUDA graphs). `-` as the model keeps PyTorch's own initial values.
 """
 import json
 import sys
@@ -188,9 +188,12 @@ def main():
         return torch.autocast(device, dtype=TYPES[precision], enabled=precision != "fp32")
 
     wrap = {"eager": lambda module: module, "compile": torch.compile, "graphs": lambda module: torch.compile(module, mode="reduce-overhead")}[mode]
-    if network == "dcgan":
-        from dcgan import make_step
-        assert precision != "fp16", "dcgan has no gradient scaler here"
+    if network in ("dcgan", "ssd300"):
+        assert precision != "fp16", f"{network} has no gradient scaler here"
+        if network == "dcgan":
+            from dcgan import make_step
+        else:
+            from detection import make_step
         return serve(make_step(int(batch), device, autocast, wrap), device)
     if network in VISION:
         import torchvision

@@ -3,7 +3,7 @@
 """Compares training steps of convolutional networks at full size with PyTorch's on the CPU, and their compile times.
 
 usage: paper_networks.py --torch PYTHON --files FOLDER [--build DIR] [--threads N] [--rounds N] [--precision fp32,bf16] [--modes eager,compile] [NETWORK:BATCH...]
---torch names a Python with torch, torchvision, numpy and onnx. FOLDER has the networks as training graphs (resnet50_ce.onnx, googlenet_aux_ce.onnx, ...); dcgan is made by tools/models,
+--torch names a Python with torch, torchvision, numpy and onnx. FOLDER has the networks as training graphs (resnet50_ce.onnx, googlenet_aux_ce.onnx, ...); dcgan and ssd300 are made by tools/models,
 and vit_s, mobilenet_v2, efficientnet_b0 and convnext_tiny are exported from torchvision.
 
 Every round runs some steps of mpc and of PyTorch in turns; a ratio is the faster peer's median step over mpc's, and the median of the rounds is printed, with their geometric mean
@@ -42,9 +42,9 @@ def compiled(options, network, batch, precision, folder):
         model, more = os.path.join(folder, f"{network}.onnx"), ["--loss=softmax_cross_entropy:logits:labels", "--optimizer=sgd,lr=0.01,momentum=0.9"]
         subprocess.run([options.torch, os.path.join(ROOT, "tools/torch/export.py"), *EXPORTED[network], f"--input=x={batch}x3x224x224", "--output=logits", "-o", model],
                        check=True, stdout=subprocess.DEVNULL)
-    elif network == "dcgan":
-        model, more = os.path.join(folder, "dcgan.onnx"), GAN
-        subprocess.run([sys.executable, os.path.join(ROOT, "tools/models/make_model.py"), "dcgan", model, "--batch", batch], check=True)
+    elif network in ("dcgan", "ssd300"):
+        model, more = os.path.join(folder, f"{network}.onnx"), GAN if network == "dcgan" else ["--loss=output:loss", "--optimizer=sgd,lr=0.001,momentum=0.9"]
+        subprocess.run([sys.executable, os.path.join(ROOT, "tools/models/make_model.py"), network, model, *(["--batch", batch] if network == "dcgan" else [])], check=True)
     else:
         model = next(path for name in (network, network + "_ce", network + "_aux_ce") if os.path.exists(path := os.path.join(options.files, name + ".onnx")))
         more = ["--optimizer=sgd,lr=0.01,momentum=0.9", PARAMETERS]
