@@ -3,10 +3,11 @@
 """Compares the detectors of tools/models, as ONNX graphs, with torchvision: default boxes and anchors, feature maps, targets, losses, proposals and detections.
 
 usage: detection.py [--large] [--reference]
-Runs the graphs by onnxruntime or, with --reference, by onnx's own evaluator. Sampling is compared where it takes everything, and by its numbers elsewhere. --large also compares
-SSD300 and Faster R-CNN on VGG-16 from pictures to losses, in 3 GB of memory. Needs torch, torchvision and onnxruntime; mpc is not run. Exits with status 1 if a check fails.
+Runs the graphs by onnxruntime or, with --reference or without that package, by onnx's own evaluator, which takes minutes. Sampling is compared where it takes everything, and by its numbers elsewhere. --large also compares
+SSD300 and Faster R-CNN on VGG-16 from pictures to losses, in 3 GB of memory. Needs torch and torchvision; mpc is not run. Exits with status 1 if a check fails.
 """
 import argparse
+import importlib.util
 import os
 import sys
 
@@ -332,7 +333,7 @@ def check_second_stage(check, random, name, writer, sizes, options, batches=10):
     """Compares what is behind the boxes that the graph has drawn: RoiAlign, layers, losses, and detections of the proposals."""
     last = "backbone.28.relu" if "vgg" in name else "backbone.3.relu"
     graph = build(writer, options, (last, "rpn.logits", "rpn.codes", "proposals", "proposals.exist", "rois", "rois.labels", "rois.targets"))
-    weights = {key: value for key, value in graph.weights().items()}
+    weights = graph.weights()
 
     def layers(maps, boxes):
         aligned = torchvision.ops.roi_align(maps, list(boxes), sizes.pooled, 1 / sizes.stride, 2)
@@ -428,7 +429,7 @@ def main():
     parser.add_argument("--large", action="store_true", help="also the networks on VGG-16")
     parser.add_argument("--reference", action="store_true", help="onnx's evaluator instead of onnxruntime")
     options = parser.parse_args()
-    Graph.reference = options.reference
+    Graph.reference = options.reference or not importlib.util.find_spec("onnxruntime")
     check, random = Checks(), np.random.default_rng(0)
     torch.manual_seed(0)
     with torch.no_grad():

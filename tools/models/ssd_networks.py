@@ -138,7 +138,8 @@ def ssd_small(net, options):
     for k in range(2):
         x = conv_norm(net, x, f"backbone.extra.{k}", 64, 64, 2)
         maps.append((x, 64))
-    extents = [-(-side // step) for step in (8, 16, 32)]
+    extent = side // 8
+    extents = (extent, (extent + 1) // 2, (extent + 3) // 4)
     anchors = default_boxes(side, extents, [[2]] * 3, (0.2, 0.35, 0.6, 0.9), (8, 16, 32))
     ssd(net, maps, anchors, [4] * 3, side, options)
 
