@@ -259,6 +259,22 @@ private:
     return it->second;
   }
 
+  void assume(ArrayRef<std::string> choices) {
+    for (const std::string &choice : choices)
+      if (!llvm::is_contained(assumed, choice)) // entries may share a loss
+        assumed.push_back(choice);
+  }
+
+  /// The parts of a loss are numbers of a whole batch, which predict cannot put together from several.
+  void leaveOutNumbers(SmallVectorImpl<std::pair<std::string, Value>> &returned) {
+    auto isNumber = [](const auto &output) { return graph::typeOf(output.second).getRank() == 0; };
+    if (llvm::none_of(returned, isNumber) || llvm::all_of(returned, isNumber))
+      return;
+    llvm::erase_if(returned, isNumber);
+    auto names = llvm::map_range(returned, [](const auto &output) { return output.first; });
+    assume("--outputs=" + llvm::join(names, ",") + ": the others are numbers of a whole batch");
+  }
+
   LogicalResult buildStep(OpBuilder &at, const StepSpec &spec, bool first, bool several) {
     EntryBuilder entry(forward);
     FailureOr<Value> lossValue = attachLoss(entry, spec.loss, /*differentiated=*/true);
@@ -267,9 +283,7 @@ private:
     train::ScalerAttr scalerAttr = parseOnce(scalerAttrs, spec.scaler, parseScaler);
     if (failed(lossValue) || failed(trained) || !optimizerAttr || !scalerAttr)
       return failure();
-    for (const std::string &choice : entry.assumptions())
-      if (!llvm::is_contained(assumed, choice)) // steps may share a loss
-        assumed.push_back(choice);
+    assume(entry.assumptions());
     boundLabels(entry, *lossValue);
     if (several)
       keepOwnBuffers(entry, *lossValue);
@@ -391,11 +405,14 @@ private:
         return failure();
       llvm::erase_if(returned, [&](const auto &output) { return !llvm::is_contained(outputs, output.first); });
     }
+    if (outputs.empty())
+      leaveOutNumbers(returned);
     if (returned.empty())
       return success(); // there is nothing to predict but a loss that has no logits
     for (const auto &[name, value] : returned)
       entry.addResult(value, "output", name);
     entry.finishFunction(at, "predict");
+    assume(entry.assumptions());
     return success();
   }
 

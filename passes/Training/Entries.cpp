@@ -31,6 +31,8 @@ EntryBuilder::EntryBuilder(func::FuncOp forward) : loc(forward.getLoc()), builde
   for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
     auto name = forward.getResultAttrOfType<StringAttr>(i, train::kNameAttr);
     networkOutputs.emplace_back(name ? name.str() : "output" + std::to_string(i), value);
+    if (forward.getResultAttr(i, train::kBatchedAttr))
+      statedSamples.insert(value);
   }
   terminator->erase();
   llvm::StringSet<> carried; // outputs
@@ -155,7 +157,7 @@ PerSample EntryBuilder::perSample() {
   });
 }
 
-bool EntryBuilder::countsSamples(Value v) { return perSample().leads(v); }
+bool EntryBuilder::countsSamples(Value v) { return statedSamples.contains(v) || perSample().leads(v); }
 
 /// Returns whether a value is computed from a carried state, which other samples decided in earlier batches.
 bool EntryBuilder::dependsOnState(Value v) const {
@@ -177,9 +179,17 @@ void EntryBuilder::markSamples() {
   PerSample samples = perSample();
   for (EntryResult &result : results) {
     NamedAttrList attributes(result.attributes);
-    if (samples.leads(result.value))
+    if (samples.leads(result.value)) {
       attributes.set(train::kBatchedAttr, builder.getUnitAttr());
-    else if (samples.fixed(result.value) && !dependsOnState(result.value))
+    } else if (statedSamples.contains(result.value)) {
+      attributes.set(train::kBatchedAttr, builder.getUnitAttr());
+      auto name = dyn_cast_or_null<StringAttr>(attributes.get(train::kNameAttr));
+      assume("output '" + (name ? name.str() : std::string()) +
+             "' has a row for each sample: the file calls its first dimension the batch, and the compiler cannot see "
+             "whether "
+             "one sample changes the row of another");
+    }
+    if (samples.fixed(result.value) && !dependsOnState(result.value))
       attributes.set(train::kFixedAttr, builder.getUnitAttr());
     result.attributes = attributes.getDictionary(builder.getContext());
   }

@@ -99,6 +99,7 @@ private:
   mlir::Region region;
   llvm::SmallVector<mlir::NamedAttrList> argumentAttributes;
   llvm::SmallVector<std::pair<std::string, mlir::Value>> networkOutputs; // the last numCarried are carried
+  llvm::DenseSet<mlir::Value> statedSamples; // outputs whose leading dimension the file calls the batch
   size_t numCarried = 0;
   llvm::DenseSet<mlir::Attribute> carriedStates; // symbols
   llvm::SmallVector<EntryResult> results;

@@ -42,7 +42,7 @@ def AttachLossPass : Pass<"mpc-attach-loss", "::mlir::ModuleOp"> {
     Option<"clipNorm", "clip-norm", "double", "0.0", "clip the global norm of the gradients to this; 0: no">,
     Option<"clipValue", "clip-value", "double", "0.0", "clip every gradient element to +-this; 0: no">,
     Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches per update">,
-    ListOption<"outputs", "outputs", "std::string", "names of the outputs that predict returns; default all but the loss and those that states become">,
+    ListOption<"outputs", "outputs", "std::string", "names of the outputs that predict returns; default all but the loss, numbers of a whole batch beside others, and those that states become">,
     ListOption<"metrics", "metric", "std::string", "KIND or KIND:OUTPUT:TARGET, KIND = accuracy, top5, f1:micro, ...; default inferred from the loss">,
   ];
   let statistics = [

@@ -575,6 +575,14 @@ static void noteOtherShape(const onnx::ValueInfoProto &output, ArrayRef<int64_t>
                          llvm::join(llvm::map_range(made, [](int64_t d) { return std::to_string(d); }), ",") + "]");
 }
 
+bool Import::countsSamples(const onnx::ValueInfoProto &output, ArrayRef<int64_t> made) const {
+  const auto &dims = output.type().tensor_type().shape().dim();
+  if (batchName.empty() || !batch || size_t(dims.size()) != made.size() || made.empty() || made[0] != *batch)
+    return false;
+  auto isBatch = [&](const auto &dim) { return dim.dim_param() == batchName; };
+  return isBatch(dims[0]) && llvm::count_if(dims, isBatch) == 1;
+}
+
 void Import::bindOutputs() {
   const auto &graph = current->proto.graph();
   if (graph.output_size() == 0)
@@ -630,9 +638,12 @@ void Import::bindOutputs() {
     if (!rebound) // the file states shapes for the batch that it was exported with
       noteOtherShape(output, shapeOf(results.back()), report);
     types.push_back(results.back().getType());
-    attributes.push_back(
-        builder.getDictionaryAttr({builder.getNamedAttr(train::kNameAttr, builder.getStringAttr(output.name())),
-                                   builder.getNamedAttr(train::kRoleAttr, builder.getStringAttr("output"))}));
+    NamedAttrList stated;
+    stated.set(train::kNameAttr, builder.getStringAttr(output.name()));
+    stated.set(train::kRoleAttr, builder.getStringAttr("output"));
+    if (countsSamples(output, shapeOf(results.back())))
+      stated.set(train::kBatchedAttr, builder.getUnitAttr());
+    attributes.push_back(stated.getDictionary(context));
   }
   for (auto &[name, count] : counts) {
     results.push_back(count);

@@ -129,6 +129,8 @@ private:
   void finishOutputs(const onnx::NodeProto &, mlir::Location);
   bool stopsGradient(const std::string &value);
   void bindOutputs();
+  /// Returns whether the file gives an output's first dimension, and no other one, the name of the batch.
+  bool countsSamples(const onnx::ValueInfoProto &output, llvm::ArrayRef<int64_t> made) const;
   void recordValues();
   // StandIn.cpp
   void collectStatedTypes();
