@@ -366,10 +366,17 @@ Manifest parseAll(const json &root) {
     for (const json &item : root.at("steps"))
       manifest.steps.push_back(parseStep(item));
   if (root.contains("metrics"))
-    for (const json &item : root.at("metrics"))
-      manifest.metrics.push_back(
-          {item.at("name"), item.at("kind"), item.at("logits"), item.at("labels"), integer(item, "axis", 1),
-           item.contains("ignore") ? std::optional<int64_t>(item.at("ignore").get<int64_t>()) : std::nullopt});
+    for (const json &item : root.at("metrics")) {
+      Metric &metric = manifest.metrics.emplace_back(Metric{item.at("name"), item.at("kind"), item.at("logits"),
+                                                            item.at("labels"), integer(item, "axis", 1)});
+      if (item.contains("ignore"))
+        metric.ignored = integer(item, "ignore");
+      if (item.contains("detections"))
+        metric.detections = {item.at("detections"), item.at("boxes"), number(item, "nms"),
+                             number(item, "score_threshold"), integer(item, "max_detections")};
+      if (item.contains("iou"))
+        metric.iou = number(item, "iou");
+    }
   if (root.contains("architectures"))
     for (const json &item : root.at("architectures"))
       manifest.architectures.push_back({item.at("name"), item.at("compute"), item.value("exact", false)});
