@@ -371,11 +371,14 @@ Manifest parseAll(const json &root) {
                                                             item.at("labels"), integer(item, "axis", 1)});
       if (item.contains("ignore"))
         metric.ignored = integer(item, "ignore");
-      if (item.contains("detections"))
-        metric.detections = {item.at("detections"), item.at("boxes"), number(item, "nms"),
-                             number(item, "score_threshold"), integer(item, "max_detections")};
-      if (item.contains("iou"))
-        metric.iou = number(item, "iou");
+      if (metric.kind == "map") {
+        metric.detections = item.at("detections");
+        metric.boxes = item.at("boxes");
+        metric.nms = number(item, "nms");
+        metric.scoreThreshold = number(item, "score_threshold");
+        metric.maxDetections = item.at("max_detections");
+        metric.iou = item.contains("iou") ? number(item, "iou") : 0;
+      }
     }
   if (root.contains("architectures"))
     for (const json &item : root.at("architectures"))

@@ -19,8 +19,8 @@ double intersectionOverUnion(Corners a, Corners b);
 /// `maxDetections`.
 class AveragePrecision {
 public:
-  /// `boxOfEachClass`: an anchor has a box for each class.
-  AveragePrecision(const Metric::Detections &options, int64_t classes, bool boxOfEachClass);
+  /// `metric`, which must outlive this, has the options. `boxOfEachClass`: an anchor has a box for each class.
+  AveragePrecision(const Metric &metric, int64_t classes, bool boxOfEachClass);
 
   /// Makes add() match boxes also at this intersection over union, beside 0.50, 0.55, …, 0.95.
   void matchAt(double iou);
@@ -43,8 +43,8 @@ private:
     float score;
     uint32_t label, order; // order: the anchor, and later the place among all detections
     uint32_t matches = 0;  // bit t: it has a true box at ious_[t]
-    bool operator<(const Found &other) const; // whether it comes before the other one
   };
+  static void sort(std::vector<Found> &found);
   /// Returns the box of a detection whose `order` is still its anchor.
   Corners boxOf(std::span<const double> boxes, const Found &found) const;
   /// Returns the detections of a picture, the best first.
@@ -53,7 +53,7 @@ private:
   /// has true boxes.
   double sumOfPrecisions(std::span<const Found> found, size_t t, int64_t truths) const;
 
-  Metric::Detections options_;
+  const Metric &options_;
   bool boxOfEachClass_;
   std::vector<double> ious_;
   std::vector<int64_t> truths_; // of each class

@@ -67,8 +67,8 @@ RunningMetric::RunningMetric(const Metric &metric, const Entry &entry, const Run
   if (!scores_ || !targets_)
     fail(where, concat("the eval entry has no output '", metric.logits, "' or no input '", metric.labels, "'"),
          "compile the model again");
-  if (metric.detections)
-    findDetections(metric, entry, where, last);
+  if (metric.kind == "map")
+    findDetections(entry, where, last);
   else if (metric.kind == "token_error_rate")
     findSequences(entry, where);
   else
@@ -88,29 +88,32 @@ void RunningMetric::findSequences(const Entry &entry, const std::string &where) 
        "compile the model again");
 }
 
-void RunningMetric::findDetections(const Metric &metric, const Entry &entry, const std::string &where,
-                                   const RunningMetric *last) {
-  boxes_ = entry.output(metric.detections->detections);
-  more_ = entry.input(metric.detections->boxes);
-  if (last && last->detections_ && last->scores_ == scores_ && last->targets_ == targets_ &&
-      last->metric_.detections == metric.detections) {
+void RunningMetric::mismatch(const std::string &where) const {
+  fail(where, concat("logits ", toString(scores_->shape), " and labels ", toString(targets_->shape), " do not match"),
+       "compile the model again");
+}
+
+void RunningMetric::findDetections(const Entry &entry, const std::string &where, const RunningMetric *last) {
+  boxes_ = entry.output(metric_.detections);
+  more_ = entry.input(metric_.boxes);
+  if (!boxes_ || !more_ || scores_->shape.size() != 3)
+    mismatch(where);
+  // A part for each sample has as many elements as AveragePrecision expects of it.
+  const int64_t batch = scores_->shape[0], classes = scores_->shape[2], scores = elementsOf(scores_->shape),
+                boxes = elementsOf(boxes_->shape), labels = elementsOf(targets_->shape);
+  if (boxes * classes != scores * 4 && boxes != scores * 4)
+    mismatch(where);
+  if (scores == 0 || labels % batch != 0 || elementsOf(more_->shape) != labels * 4)
+    mismatch(where);
+  if (last && last->scores_ == scores_ && last->boxes_ == boxes_ && last->more_ == more_ &&
+      last->targets_ == targets_) {
     detections_ = last->detections_;
     shares_ = true;
-  } else if (boxes_ && more_ && scores_->shape.size() == 3 && targets_->shape.size() == 2) {
-    const int64_t batch = scores_->shape[0], anchors = scores_->shape[1], classes = scores_->shape[2],
-                  truths = targets_->shape[1];
-    const bool shared = boxes_->shape == Shape{batch, anchors, 4};
-    if ((shared || boxes_->shape == Shape{batch, anchors, classes, 4}) && targets_->shape[0] == batch &&
-        more_->shape == Shape{batch, truths, 4} && classes > 0)
-      detections_ = std::make_shared<AveragePrecision>(*metric.detections, classes, !shared);
+  } else {
+    detections_ = std::make_shared<AveragePrecision>(metric_, classes, boxes == scores * 4);
   }
-  if (!detections_)
-    fail(where,
-         concat("the outputs '", metric.detections->detections, "' and '", metric.logits, "' and the inputs '",
-                metric.detections->boxes, "' and '", metric.labels, "' are no boxes with scores and labels"),
-         "compile the model again");
-  if (metric.iou != 0)
-    detections_->matchAt(metric.iou);
+  if (metric_.iou != 0)
+    detections_->matchAt(metric_.iou);
 }
 
 void RunningMetric::findLayout(const Metric &metric, const std::string &where) {
@@ -127,8 +130,7 @@ void RunningMetric::findLayout(const Metric &metric, const std::string &where) {
   }
   if (layout_.outer * layout_.columns * layout_.inner != elements ||
       (!layout_.elementwise && targets * layout_.columns != elements))
-    fail(where, concat("logits ", toString(shape), " and labels ", toString(targets_->shape), " do not match"),
-         "compile the model again");
+    mismatch(where);
   if (elements == targets && targets_->takesProbabilities()) {
     layout_.elementwise = false;
     measure_ = makeMeasure(metric.kind, layout_);
@@ -168,8 +170,8 @@ void RunningMetric::addSequences(const Tensor &decoded, const void *targets, con
 }
 
 /// Returns the part of sample n in double.
-static std::vector<double> partOf(const Port &port, const void *data, size_t n) {
-  std::vector<double> part(size_t(elementsOf(port.shape) / port.shape[0]));
+static std::vector<double> partOf(const Port &port, const void *data, size_t n, int64_t samples) {
+  std::vector<double> part(size_t(elementsOf(port.shape) / samples));
   for (size_t i = 0; i < part.size(); ++i)
     part[i] = loadDouble(port.dtype, data, n * part.size() + i);
   return part;
@@ -179,9 +181,10 @@ void RunningMetric::addDetections(const Tensor &scores, const Tensor &boxes, con
                                   int64_t rows) {
   if (shares_)
     return;
+  const int64_t samples = scores_->shape[0];
   for (size_t n = 0; n < size_t(rows); ++n)
-    detections_->add(partOf(*scores_, scores.bytes.data(), n), partOf(*boxes_, boxes.bytes.data(), n),
-                     partOf(*targets_, labels, n), partOf(*more_, truth, n));
+    detections_->add(partOf(*scores_, scores.bytes.data(), n, samples), partOf(*boxes_, boxes.bytes.data(), n, samples),
+                     partOf(*targets_, labels, n, samples), partOf(*more_, truth, n, samples));
 }
 
 void RunningMetric::add(const Tensor &scores, const Tensor &boxes, const void *targets, const void *more, int64_t count,

@@ -23,10 +23,16 @@ struct Picture {
   Row scores, boxes, labels, truth;
 };
 
-Metric::Detections standard() { return {"detections", "boxes", 0.5, 0.05, 100}; }
+Metric standard() {
+  Metric metric;
+  metric.nms = 0.5;
+  metric.scoreThreshold = 0.05;
+  metric.maxDetections = 100;
+  return metric;
+}
 
 MetricResult measured(const std::vector<Picture> &pictures, int64_t classes, double iou = 0,
-                      const Metric::Detections &options = standard(), bool boxOfEachClass = false) {
+                      const Metric &options = standard(), bool boxOfEachClass = false) {
   AveragePrecision precision(options, classes, boxOfEachClass);
   if (iou != 0)
     precision.matchAt(iou);
@@ -38,7 +44,7 @@ MetricResult measured(const std::vector<Picture> &pictures, int64_t classes, dou
   return result;
 }
 double value(const std::vector<Picture> &pictures, int64_t classes, double iou = 0,
-             const Metric::Detections &options = standard()) {
+             const Metric &options = standard()) {
   return measured(pictures, classes, iou, options).value;
 }
 
@@ -97,7 +103,7 @@ TEST(AveragePrecision, ThresholdsOfTheOverlap) {
 
 TEST(AveragePrecision, ATrueBoxIsFoundOnce) {
   // Both overlap by 9/11 with each other, so only nms = 0.9 keeps both, and the second is wrong then.
-  Metric::Detections both = standard();
+  Metric both = standard();
   both.nms = 0.9;
   const Picture twice = {{0.9, 0.8, 0.7}, squares({0, 1, 50}), {0, 0}, squares({0, 50})};
   EXPECT_EQ(value({twice}, 1), 1);
@@ -131,13 +137,13 @@ TEST(AveragePrecision, EqualScoresKeepTheirOrder) {
 }
 
 TEST(AveragePrecision, TheBestDetectionsStay) {
-  Metric::Detections two = standard();
+  Metric two = standard();
   two.maxDetections = 2;
   // The third one, of another class, would be right.
   const Picture picture = {{0.9, 0, 0.8, 0, 0, 0.7}, squares({0, 20, 40}), {0, 0, 1}, squares({0, 20, 40})};
   EXPECT_EQ(value({picture}, 2), 1);
   EXPECT_EQ(value({picture}, 2, 0, two), 0.5);
-  Metric::Detections high = standard();
+  Metric high = standard();
   high.scoreThreshold = 0.75;
   EXPECT_EQ(value({picture}, 2, 0, high), 0.5);
   high.scoreThreshold = 0.5; // must be exceeded
