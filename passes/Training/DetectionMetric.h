@@ -19,8 +19,8 @@ struct DetectionMetrics {
 };
 
 /// Reads "map" with what may follow it, and adds the outputs that it needs to the eval entry, and keeps the inputs:
-/// DETECTIONS is an output [N,A,4] or [N,A,K,4] of floats, SCORES an output [N,A,K] of floats, BOXES an input [N,M,4] of
-/// floats and LABELS an input [N,M] of integers, where N is the batch. Without names the shapes decide, and among
+/// DETECTIONS is an output [N,A,4] or [N,A,K,4] of floats, SCORES an output [N,A,K] of floats, BOXES an input [N,M,4]
+/// of floats and LABELS an input [N,M] of integers, where N is the batch. Without names the shapes decide, and among
 /// several that fit the names `detections`, `scores`, `boxes` and `labels`. Fails with a diagnostic.
 mlir::FailureOr<DetectionMetrics> findDetections(EntryBuilder &entry, llvm::StringRef text);
 

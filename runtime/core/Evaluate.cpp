@@ -88,7 +88,7 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
   const Port *sampleLoss = entry.outputOfRole("sample_loss"), *sampleWeight = entry.outputOfRole("sample_weight"),
              *batchLoss = entry.outputOfRole("loss");
   std::vector<RunningMetric> metrics;
-  metrics.reserve(session.manifest().metrics.size()); // each may look at the one before it
+  metrics.reserve(session.manifest().metrics.size());     // each may look at the one before it
   std::map<const Port *, std::vector<std::byte>> targets; // several metrics may share a target, or scores
   std::map<const Port *, Tensor> scores;
   for (const Metric &metric : session.manifest().metrics) {

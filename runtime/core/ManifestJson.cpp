@@ -367,8 +367,8 @@ Manifest parseAll(const json &root) {
       manifest.steps.push_back(parseStep(item));
   if (root.contains("metrics"))
     for (const json &item : root.at("metrics")) {
-      Metric &metric = manifest.metrics.emplace_back(Metric{item.at("name"), item.at("kind"), item.at("logits"),
-                                                            item.at("labels"), integer(item, "axis", 1)});
+      Metric &metric = manifest.metrics.emplace_back(
+          Metric{item.at("name"), item.at("kind"), item.at("logits"), item.at("labels"), integer(item, "axis", 1)});
       if (item.contains("ignore"))
         metric.ignored = integer(item, "ignore");
       if (metric.kind == "map") {

@@ -69,7 +69,8 @@ std::vector<AveragePrecision::Found> AveragePrecision::detected(std::span<const 
       break;
     // A comparison with NaN is false, so a box that is no box hides no other.
     if (std::none_of(best.begin(), best.end(), [&](const Found &better) {
-          return better.label == next.label && intersectionOverUnion(boxOf(boxes, better), boxOf(boxes, next)) > options_.nms;
+          return better.label == next.label &&
+                 intersectionOverUnion(boxOf(boxes, better), boxOf(boxes, next)) > options_.nms;
         }))
       best.push_back(next);
   }

@@ -49,8 +49,8 @@ private:
   Corners boxOf(std::span<const double> boxes, const Found &found) const;
   /// Returns the detections of a picture, the best first.
   std::vector<Found> detected(std::span<const double> scores, std::span<const double> boxes);
-  /// Returns the sum, over the recalls, of the precisions at ious_[t] of the detections of a class, the best first, that
-  /// has true boxes.
+  /// Returns the sum, over the recalls, of the precisions at ious_[t] of the detections of a class, the best first,
+  /// that has true boxes.
   double sumOfPrecisions(std::span<const Found> found, size_t t, int64_t truths) const;
 
   const Metric &options_;

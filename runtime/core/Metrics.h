@@ -63,9 +63,9 @@ std::unique_ptr<Measure> makeMeasure(const std::string &kind, const ScoreLayout 
 /// A metric while its evaluation runs.
 class RunningMetric {
 public:
-  /// The metric, which must outlive this, has its scores in an output and its targets in an input of the same eval entry.
-  /// A metric of the same detections as `last`, the one before it, shares what that collects, so `last` must take each
-  /// batch, too. Throws Error when the shapes do not match, and for an unknown kind.
+  /// The metric, which must outlive this, has its scores in an output and its targets in an input of the same eval
+  /// entry. A metric of the same detections as `last`, the one before it, shares what that collects, so `last` must
+  /// take each batch, too. Throws Error when the shapes do not match, and for an unknown kind.
   RunningMetric(const Metric &metric, const Entry &entry, const RunningMetric *last = nullptr);
   /// Adds the first `count` of `batch` samples of the entry that just ran; everything in logical order. Labels
   /// outside [0, C), and the metric's ignored one, are not counted. `boxes` and `more` are those of boxes() and more().

@@ -58,9 +58,7 @@ Row squares(std::initializer_list<double> xs) {
 } // namespace
 
 TEST(AveragePrecision, IntersectionOverUnion) {
-  auto iou = [](Row a, Row b) {
-    return intersectionOverUnion(std::span(a).first<4>(), std::span(b).first<4>());
-  };
+  auto iou = [](Row a, Row b) { return intersectionOverUnion(std::span(a).first<4>(), std::span(b).first<4>()); };
   EXPECT_EQ(iou({0, 0, 10, 10}, {0, 0, 10, 10}), 1);
   EXPECT_EQ(iou({0, 0, 10, 10}, {5, 0, 15, 10}), 50 / 150.);
   EXPECT_EQ(iou({0, 0, 10, 10}, {2, 2, 4, 4}), 4 / 100.);
