@@ -200,6 +200,8 @@ FailureOr<Manifest> mpc::buildManifest(ModuleOp module, const ProgramInfo &info,
           m[field.getName().str()] = text.str();
         else if (auto number = dyn_cast<IntegerAttr>(field.getValue()))
           m[field.getName().str()] = number.getInt();
+        else if (auto number = dyn_cast<FloatAttr>(field.getValue()))
+          m[field.getName().str()] = number.getValueAsDouble();
       j["metrics"].push_back(std::move(m));
     }
   // The runtime, which builds without the compiler's table, chooses plans by it and says what else to compile for.

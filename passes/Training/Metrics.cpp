@@ -3,6 +3,7 @@
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Support/Nearest.h"
+#include "passes/Training/DetectionMetric.h"
 #include "passes/Training/LossForms.h"
 #include "passes/Training/SampleLoss.h"
 #include "llvm/ADT/StringExtras.h"
@@ -86,8 +87,9 @@ static std::string nameOf(const EntryBuilder &entry, Value v) {
 
 namespace {
 /// The form in which a metric takes its scores: a label is the number of a class, of which each has a score; a
-/// target belongs to one score, and is yes or no, or a number. Sequences are what a ctc loss compares.
-enum class Takes { Labels, Targets, Either, Sequences };
+/// target belongs to one score, and is yes or no, or a number. Sequences are what a ctc loss compares. Detections are
+/// boxes with scores (DetectionMetric.h).
+enum class Takes { Labels, Targets, Either, Sequences, Detections };
 
 struct MetricKind {
   StringLiteral name; // "top" stands for top1, top2, ...
@@ -118,6 +120,7 @@ static constexpr MetricKind metricKinds[] = {
     {"mae", Takes::Targets},
     {"rmse", Takes::Targets},
     {"token_error_rate", Takes::Sequences},
+    {"map", Takes::Detections},
 };
 static constexpr StringLiteral averages[] = {"macro", "micro", "binary"};
 
@@ -127,12 +130,16 @@ std::string training::describeMetrics() {
     text += (&kind == metricKinds ? "" : ", ") + (kind.name == "top" ? "top5 (any number)" : kind.name.str());
     if (kind.averages)
       text += "[:macro|:micro|:binary]";
+    if (kind.takes == Takes::Detections)
+      text += kDetectionForm;
   }
   return text;
 }
 
 static FailureOr<MetricSpec> parseMetric(const EntryBuilder &entry, StringRef text) {
   auto [word, rest] = text.split(':');
+  if (text.starts_with("map,")) // options without names
+    std::tie(word, rest) = text.split(',');
   auto refuse = [&, word = word] {
     SmallVector<StringRef> known;
     for (const MetricKind &kind : metricKinds)
@@ -150,6 +157,8 @@ static FailureOr<MetricSpec> parseMetric(const EntryBuilder &entry, StringRef te
       spec.kind = &kind;
   if (!spec.kind || (rest.empty() && text.contains(':')))
     return refuse();
+  if (spec.kind->takes == Takes::Detections)
+    return spec; // DetectionMetric.h reads the rest
   auto [average, names] = rest.split(':');
   if (spec.kind->averages && llvm::is_contained(averages, average)) {
     spec.name += (":" + average).str();
@@ -191,6 +200,7 @@ public:
 
 private:
   LogicalResult addOfTheLoss(const MetricSpec &spec, StringRef text);
+  LogicalResult addDetections(StringRef text);
   LogicalResult addSequences(MetricSpec spec, StringRef text, const LossSequences &sequences);
   LogicalResult addLabels(const MetricSpec &spec, StringRef text, Value logits, Value labels);
   LogicalResult addTargets(const MetricSpec &spec, StringRef text, Value scores, Value targets);
@@ -337,6 +347,20 @@ LogicalResult MetricBuilder::addSequences(MetricSpec spec, StringRef text, const
   return append(spec, text, {sequences.frames, 1}, name, spec.target);
 }
 
+LogicalResult MetricBuilder::addDetections(StringRef text) {
+  FailureOr<DetectionMetrics> detections = findDetections(entry, text);
+  if (failed(detections))
+    return failure();
+  if (!wholes.insert("map" + detections->names).second)
+    return emitErrorWithHint(entry.loc, "metric '" + text + "' is given twice", "keep one of them");
+  for (auto &[name, metric] : detections->metrics) {
+    const bool isFirst = names.insert(name).second;
+    metric.set("name", entry.builder.getStringAttr(isFirst ? name : name + detections->names));
+    all.push_back(metric.getDictionary(entry.builder.getContext()));
+  }
+  return success();
+}
+
 LogicalResult MetricBuilder::addOfTheLoss(const MetricSpec &spec, StringRef text) {
   MetricSpec named = spec;
   if (spec.kind->takes == Takes::Sequences) {
@@ -368,6 +392,8 @@ LogicalResult MetricBuilder::add(StringRef text) {
   FailureOr<MetricSpec> spec = parseMetric(entry, text);
   if (failed(spec))
     return failure();
+  if (spec->kind->takes == Takes::Detections)
+    return addDetections(text);
   if (spec->output.empty())
     return addOfTheLoss(*spec, text);
   if (spec->kind->takes == Takes::Sequences)
@@ -404,8 +430,15 @@ void MetricBuilder::addDefault() {
 FailureOr<ArrayAttr> training::addMetrics(EntryBuilder &entry, ArrayRef<std::string> texts, StringRef lossText,
                                           Value loss) {
   MetricBuilder metrics(entry, lossText, loss);
-  bool good = true;
+  // The comma that separates metrics also separates the options of one.
+  SmallVector<std::string> joined;
   for (const std::string &text : texts)
+    if (StringRef name = StringRef(text).split(':').first; name.contains('=') && !joined.empty())
+      joined.back() += "," + text;
+    else
+      joined.push_back(text);
+  bool good = true;
+  for (const std::string &text : joined)
     good &= succeeded(metrics.add(text));
   if (texts.empty())
     metrics.addDefault();

@@ -44,8 +44,7 @@ FailureOr<StepSpec> training::parseStepSpec(Location loc, StringRef text, const 
   return spec;
 }
 
-/// Splits `key=value` pairs, which are separated by commas.
-static FailureOr<SmallVector<std::pair<StringRef, StringRef>>> parsePairs(Location loc, StringRef text) {
+FailureOr<SmallVector<std::pair<StringRef, StringRef>>> training::parsePairs(Location loc, StringRef text) {
   SmallVector<std::pair<StringRef, StringRef>> pairs;
   for (StringRef pair : llvm::split(text, ',')) {
     if (pair.empty())

@@ -16,6 +16,11 @@ struct StepSpec {
 /// known `key=` belongs to the value before it, so that loss forms keep their colons.
 mlir::FailureOr<StepSpec> parseStepSpec(mlir::Location loc, llvm::StringRef text, const StepSpec &base);
 
+/// Splits `key=value` pairs, which are separated by commas. Reports, with a hint at `loc`, what is no such pair, and a
+/// key that is given twice.
+mlir::FailureOr<llvm::SmallVector<std::pair<llvm::StringRef, llvm::StringRef>>> parsePairs(mlir::Location loc,
+                                                                                           llvm::StringRef text);
+
 // This is the only place that reads what a user wrote about optimizers, loss scalers and parameter groups. The
 // functions report mistakes with a hint at `loc` and return null then; the attributes know which keys there are and
 // what their values may be.

@@ -7,6 +7,7 @@
 #include "runtime/support/Random.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -59,6 +60,16 @@ static constexpr size_t kBehind = 3;
 
 /// The most steps that are timed together.
 static constexpr int64_t kLongestCycle = 1000;
+
+/// Returns the places of times behind keys, the longest time first and equal ones in their order. The bits of times,
+/// which are not negative, are ordered as they are; std::stable_sort of what has the times would add 5 KB to programs.
+static std::vector<std::pair<uint64_t, uint64_t>> longestFirst(const std::vector<double> &seconds) {
+  std::vector<std::pair<uint64_t, uint64_t>> order;
+  for (double time : seconds)
+    order.push_back({~std::bit_cast<uint64_t>(time), order.size()});
+  std::sort(order.begin(), order.end());
+  return order;
+}
 
 BenchResult bench(Session &session, const BenchOptions &options) {
   StepLoop loop(session, {}, {});
@@ -121,8 +132,13 @@ BenchResult bench(Session &session, const BenchOptions &options) {
     }
   }
   session.startProfile(false);
-  std::stable_sort(result.launches.begin(), result.launches.end(),
-                   [](const LaunchTime &a, const LaunchTime &b) { return a.seconds > b.seconds; });
+  std::vector<double> seconds;
+  for (const LaunchTime &launch : result.launches)
+    seconds.push_back(launch.seconds);
+  std::vector<LaunchTime> sorted;
+  for (auto [key, i] : longestFirst(seconds))
+    sorted.push_back(std::move(result.launches[i]));
+  result.launches = std::move(sorted);
   return result;
 }
 
@@ -162,13 +178,14 @@ static std::string profileTable(const std::vector<LaunchTime> &launches) {
                   gigaPerSecond(launch.flops, launch.seconds).c_str(), launch.kind.c_str());
     text += line + launch.name + (launch.library.empty() ? "" : " (" + launch.library + ")") + "  " + launch.loc + "\n";
   }
-  std::vector<std::pair<std::string, Sum>> slowest(kinds.begin(), kinds.end());
-  std::stable_sort(slowest.begin(), slowest.end(),
-                   [](const auto &a, const auto &b) { return a.second.seconds > b.second.seconds; });
+  std::vector<double> seconds;
+  for (const auto &[kind, sum] : kinds)
+    seconds.push_back(sum.seconds);
   std::snprintf(line, sizeof line, "%9s %6s %6s %9s %9s  %-15s %9s\n", "ms", "%", "MB", "GB/s", "GFLOP/s", "kind",
                 "launches");
   text += line;
-  for (const auto &[kind, sum] : slowest) {
+  for (auto [key, i] : longestFirst(seconds)) {
+    const auto &[kind, sum] = *std::next(kinds.begin(), long(i));
     std::snprintf(line, sizeof line, "%9.4f %6.1f %6.0f %9s %9s  %-15s %9lld\n", sum.seconds * 1e3,
                   100 * sum.seconds / total, double(sum.bytes) * 1e-6,
                   gigaPerSecond(double(sum.bytes), sum.seconds).c_str(), gigaPerSecond(sum.flops, sum.seconds).c_str(),

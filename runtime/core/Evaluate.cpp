@@ -88,14 +88,15 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
   const Port *sampleLoss = entry.outputOfRole("sample_loss"), *sampleWeight = entry.outputOfRole("sample_weight"),
              *batchLoss = entry.outputOfRole("loss");
   std::vector<RunningMetric> metrics;
+  metrics.reserve(session.manifest().metrics.size());     // each may look at the one before it
   std::map<const Port *, std::vector<std::byte>> targets; // several metrics may share a target, or scores
   std::map<const Port *, Tensor> scores;
   for (const Metric &metric : session.manifest().metrics) {
-    const RunningMetric &added = metrics.emplace_back(metric, entry);
-    for (const Port *port : {&added.targets(), added.lengths()})
-      if (port)
-        targets[port].resize(size_t(elementsOf(port->shape)) * sizeOf(port->dtype));
+    const RunningMetric &added = metrics.emplace_back(metric, entry, metrics.empty() ? nullptr : &metrics.back());
+    for (const Port *port : {&added.targets(), &added.more()})
+      targets[port].resize(size_t(elementsOf(port->shape)) * sizeOf(port->dtype));
     scores[&added.scores()];
+    scores[&added.boxes()];
   }
   Batches batches(data, {&entry}, {});
   FreshNumbers numbers(session);
@@ -121,8 +122,8 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
     for (auto &[port, tensor] : scores)
       tensor = session.read(*port);
     for (RunningMetric &metric : metrics)
-      metric.add(scores[&metric.scores()], targets[&metric.targets()].data(),
-                 metric.lengths() ? targets[metric.lengths()].data() : nullptr, batch->count, data.batch());
+      metric.add(scores[&metric.scores()], scores[&metric.boxes()], targets[&metric.targets()].data(),
+                 targets[&metric.more()].data(), batch->count, data.batch());
     result.samples += batch->count;
     if (progress)
       progress(result.samples);

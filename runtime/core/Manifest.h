@@ -87,6 +87,11 @@ struct Metric {
   std::string name, kind, logits, labels;
   int64_t axis = 1;                    // the logits' class axis
   std::optional<int64_t> ignored = {}; // a class whose labels are not counted
+  // These are of `map`, whose `logits` are the scores of anchors, and whose `labels` are the classes of true boxes.
+  std::string detections = {}, boxes = {}; // an output with the boxes of the anchors, and an input with the true boxes
+  double nms = 0, scoreThreshold = 0;
+  int64_t maxDetections = 0; // of a picture
+  double iou = 0;            // where the average precision is taken; 0: the mean over 0.50, 0.55, …, 0.95
 };
 
 /// Names the scores whose labels an input holds: numbers of classes, or, where the input takes floats, probabilities.

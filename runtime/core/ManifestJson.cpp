@@ -366,10 +366,20 @@ Manifest parseAll(const json &root) {
     for (const json &item : root.at("steps"))
       manifest.steps.push_back(parseStep(item));
   if (root.contains("metrics"))
-    for (const json &item : root.at("metrics"))
-      manifest.metrics.push_back(
-          {item.at("name"), item.at("kind"), item.at("logits"), item.at("labels"), integer(item, "axis", 1),
-           item.contains("ignore") ? std::optional<int64_t>(item.at("ignore").get<int64_t>()) : std::nullopt});
+    for (const json &item : root.at("metrics")) {
+      Metric &metric = manifest.metrics.emplace_back(
+          Metric{item.at("name"), item.at("kind"), item.at("logits"), item.at("labels"), integer(item, "axis", 1)});
+      if (item.contains("ignore"))
+        metric.ignored = integer(item, "ignore");
+      if (metric.kind == "map") {
+        metric.detections = item.at("detections");
+        metric.boxes = item.at("boxes");
+        metric.nms = number(item, "nms");
+        metric.scoreThreshold = number(item, "score_threshold");
+        metric.maxDetections = item.at("max_detections");
+        metric.iou = item.contains("iou") ? number(item, "iou") : 0;
+      }
+    }
   if (root.contains("architectures"))
     for (const json &item : root.at("architectures"))
       manifest.architectures.push_back({item.at("name"), item.at("compute"), item.value("exact", false)});

@@ -2,6 +2,7 @@
 #include "runtime/core/Metrics.h"
 
 #include "runtime/core/MetricCounts.h"
+#include "runtime/core/MetricDetections.h"
 #include "runtime/core/MetricScores.h"
 #include "runtime/core/MetricSequences.h"
 #include "runtime/support/Error.h"
@@ -16,7 +17,9 @@ std::string MetricResult::text(const std::string &separator) const {
   auto add = [&](const std::string &part) { more += concat(more.empty() ? " (" : "; ", part); };
   if (correct || errors)
     add(concat(correct ? *correct : *errors, "/", counted));
-  if (columns && columns->first < columns->second)
+  if (columns && counted == 0)
+    add("the data have no labels of its classes");
+  else if (columns && columns->first < columns->second)
     add(concat("over ", columns->first, " of ", columns->second, " classes"));
   if (nan > 0)
     add(concat(nan, " with NaN scores"));
@@ -57,14 +60,16 @@ std::unique_ptr<Measure> makeMeasure(const std::string &kind, const ScoreLayout 
   return average.empty() ? makeScoreMeasure(name, layout) : nullptr;
 }
 
-RunningMetric::RunningMetric(const Metric &metric, const Entry &entry)
-    : name_(metric.name), scores_(entry.output(metric.logits)), targets_(entry.input(metric.labels)),
-      ignored_(metric.ignored) {
+RunningMetric::RunningMetric(const Metric &metric, const Entry &entry, const RunningMetric *last)
+    : metric_(metric), scores_(entry.output(metric.logits)), targets_(entry.input(metric.labels)), boxes_(scores_),
+      more_(targets_) {
   std::string where = concat("metric '", metric.name, "'");
   if (!scores_ || !targets_)
     fail(where, concat("the eval entry has no output '", metric.logits, "' or no input '", metric.labels, "'"),
          "compile the model again");
-  if (metric.kind == "token_error_rate")
+  if (metric.kind == "map")
+    findDetections(entry, where, last);
+  else if (metric.kind == "token_error_rate")
     findSequences(entry, where);
   else
     findLayout(metric, where);
@@ -73,14 +78,42 @@ RunningMetric::RunningMetric(const Metric &metric, const Entry &entry)
 void RunningMetric::findSequences(const Entry &entry, const std::string &where) {
   layout_.sequences = true;
   measure_ = makeMeasure("token_error_rate", layout_);
-  lengths_ = targets_->sequences ? entry.input(targets_->sequences->lengths) : nullptr;
-  if (lengths_ && scores_->shape.size() == 2 && targets_->shape.size() == 2 &&
-      scores_->shape[0] == targets_->shape[0] && elementsOf(lengths_->shape) == targets_->shape[0])
+  more_ = targets_->sequences ? entry.input(targets_->sequences->lengths) : nullptr;
+  if (more_ && scores_->shape.size() == 2 && targets_->shape.size() == 2 && scores_->shape[0] == targets_->shape[0] &&
+      elementsOf(more_->shape) == targets_->shape[0])
     return;
   fail(where,
        concat("decoded labels ", toString(scores_->shape), " and targets ", toString(targets_->shape),
               " are no sequences with lengths"),
        "compile the model again");
+}
+
+void RunningMetric::mismatch(const std::string &where) const {
+  fail(where, concat("logits ", toString(scores_->shape), " and labels ", toString(targets_->shape), " do not match"),
+       "compile the model again");
+}
+
+void RunningMetric::findDetections(const Entry &entry, const std::string &where, const RunningMetric *last) {
+  boxes_ = entry.output(metric_.detections);
+  more_ = entry.input(metric_.boxes);
+  if (!boxes_ || !more_ || scores_->shape.size() != 3)
+    mismatch(where);
+  // A part for each sample has as many elements as AveragePrecision expects of it.
+  const int64_t batch = scores_->shape[0], classes = scores_->shape[2], scores = elementsOf(scores_->shape),
+                boxes = elementsOf(boxes_->shape), labels = elementsOf(targets_->shape);
+  if (boxes * classes != scores * 4 && boxes != scores * 4)
+    mismatch(where);
+  if (scores == 0 || labels % batch != 0 || elementsOf(more_->shape) != labels * 4)
+    mismatch(where);
+  if (last && last->scores_ == scores_ && last->boxes_ == boxes_ && last->more_ == more_ &&
+      last->targets_ == targets_) {
+    detections_ = last->detections_;
+    shares_ = true;
+  } else {
+    detections_ = std::make_shared<AveragePrecision>(metric_, classes, boxes == scores * 4);
+  }
+  if (metric_.iou != 0)
+    detections_->matchAt(metric_.iou);
 }
 
 void RunningMetric::findLayout(const Metric &metric, const std::string &where) {
@@ -97,8 +130,7 @@ void RunningMetric::findLayout(const Metric &metric, const std::string &where) {
   }
   if (layout_.outer * layout_.columns * layout_.inner != elements ||
       (!layout_.elementwise && targets * layout_.columns != elements))
-    fail(where, concat("logits ", toString(shape), " and labels ", toString(targets_->shape), " do not match"),
-         "compile the model again");
+    mismatch(where);
   if (elements == targets && targets_->takesProbabilities()) {
     layout_.elementwise = false;
     measure_ = makeMeasure(metric.kind, layout_);
@@ -130,16 +162,37 @@ void RunningMetric::addSequences(const Tensor &decoded, const void *targets, con
         nan_ += label == kUndecided;
         row_.push_back(label);
       }
-    const double length = loadDouble(lengths_->dtype, lengths, n);
+    const double length = loadDouble(more_->dtype, lengths, n);
     for (size_t s = 0; s < longest && double(s) < length; ++s)
       rowTargets_.push_back(loadDouble(targets_->dtype, targets, n * longest + s));
     measure_->add(row_, rowTargets_);
   }
 }
 
-void RunningMetric::add(const Tensor &scores, const void *targets, const void *lengths, int64_t count, int64_t batch) {
+/// Returns the part of sample n in double.
+static std::vector<double> partOf(const Port &port, const void *data, size_t n, int64_t samples) {
+  std::vector<double> part(size_t(elementsOf(port.shape) / samples));
+  for (size_t i = 0; i < part.size(); ++i)
+    part[i] = loadDouble(port.dtype, data, n * part.size() + i);
+  return part;
+}
+
+void RunningMetric::addDetections(const Tensor &scores, const Tensor &boxes, const void *labels, const void *truth,
+                                  int64_t rows) {
+  if (shares_)
+    return;
+  const int64_t samples = scores_->shape[0];
+  for (size_t n = 0; n < size_t(rows); ++n)
+    detections_->add(partOf(*scores_, scores.bytes.data(), n, samples), partOf(*boxes_, boxes.bytes.data(), n, samples),
+                     partOf(*targets_, labels, n, samples), partOf(*more_, truth, n, samples));
+}
+
+void RunningMetric::add(const Tensor &scores, const Tensor &boxes, const void *targets, const void *more, int64_t count,
+                        int64_t batch) {
+  if (detections_)
+    return addDetections(scores, boxes, targets, more, scores_->shape[0] * count / batch);
   if (layout_.sequences)
-    return addSequences(scores, targets, lengths, scores_->shape[0] * count / batch);
+    return addSequences(scores, targets, more, scores_->shape[0] * count / batch);
   const auto [outer, columns, inner, elementwise, sequences] = layout_;
   int64_t positions = outer * inner * count / batch; // samples come first among the positions
   for (int64_t p = 0; p < positions; ++p) {
@@ -153,7 +206,7 @@ void RunningMetric::add(const Tensor &scores, const void *targets, const void *l
         continue;
     } else if (!elementwise) {
       double label = rowTargets_[0] = loadDouble(targets_->dtype, targets, size_t(p));
-      if (!(label >= 0 && label < double(columns)) || (ignored_ && label == double(*ignored_)))
+      if (!(label >= 0 && label < double(columns)) || (metric_.ignored && label == double(*metric_.ignored)))
         continue;
     }
     bool nan = false;
@@ -171,9 +224,12 @@ void RunningMetric::add(const Tensor &scores, const void *targets, const void *l
 
 MetricResult RunningMetric::result() const {
   MetricResult result;
-  result.name = name_;
+  result.name = metric_.name;
   result.nan = nan_;
-  measure_->finish(result);
+  if (detections_)
+    detections_->finish(result, metric_.iou);
+  else
+    measure_->finish(result);
   return result;
 }
 

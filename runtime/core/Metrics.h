@@ -22,7 +22,10 @@ struct ScoreLayout {
 /// The labels of a class, and how many of them were found.
 struct ClassCount {
   int64_t correct = 0, counted = 0;
+  double precision = 0; // of map, which counts no share: the average precision
 };
+
+class AveragePrecision;
 
 struct MetricResult {
   std::string name;
@@ -35,7 +38,7 @@ struct MetricResult {
   std::optional<std::pair<int64_t, int64_t>> columns = {};
   /// Row: the label; column: the class with the largest score. Only `confusion` has it.
   std::vector<std::vector<int64_t>> table = {};
-  std::vector<ClassCount> classes = {}; // of accuracy and top-k
+  std::vector<ClassCount> classes = {}; // of accuracy, top-k and map
 
   /// Returns "accuracy 0.5 (1/2; 1 with NaN scores)". The separator stands before the number.
   std::string text(const std::string &separator) const;
@@ -60,29 +63,38 @@ std::unique_ptr<Measure> makeMeasure(const std::string &kind, const ScoreLayout 
 /// A metric while its evaluation runs.
 class RunningMetric {
 public:
-  /// The metric's scores are an output and its targets an input of the same eval entry. Throws Error when the shapes
-  /// do not match, and for an unknown kind.
-  RunningMetric(const Metric &metric, const Entry &entry);
-  /// Adds the first `count` of `batch` samples of the entry that just ran; `targets` in logical order. Labels
-  /// outside [0, C), and the metric's ignored one, are not counted. `lengths` is read where lengths() is a port.
-  void add(const Tensor &scores, const void *targets, const void *lengths, int64_t count, int64_t batch);
+  /// The metric, which must outlive this, has its scores in an output and its targets in an input of the same eval
+  /// entry. A metric of the same detections as `last`, the one before it, shares what that collects, so `last` must
+  /// take each batch, too. Throws Error when the shapes do not match, and for an unknown kind.
+  RunningMetric(const Metric &metric, const Entry &entry, const RunningMetric *last = nullptr);
+  /// Adds the first `count` of `batch` samples of the entry that just ran; everything in logical order. Labels
+  /// outside [0, C), and the metric's ignored one, are not counted. `boxes` and `more` are those of boxes() and more().
+  void add(const Tensor &scores, const Tensor &boxes, const void *targets, const void *more, int64_t count,
+           int64_t batch);
   MetricResult result() const;
   const Port &scores() const { return *scores_; }
   const Port &targets() const { return *targets_; }
-  /// Returns the input that says how long the row of each sample's labels is; null for metrics of no sequences.
-  const Port *lengths() const { return lengths_; }
+  /// Returns the output with the boxes of detections; scores() for other metrics.
+  const Port &boxes() const { return *boxes_; }
+  /// Returns the input that says how long the row of each sample's labels is, or that holds the true boxes; targets()
+  /// for metrics of neither sequences nor detections.
+  const Port &more() const { return *more_; }
 
 private:
   void findLayout(const Metric &metric, const std::string &where);
   void findSequences(const Entry &entry, const std::string &where);
+  void findDetections(const Entry &entry, const std::string &where, const RunningMetric *last);
+  [[noreturn]] void mismatch(const std::string &where) const;
   void addSequences(const Tensor &decoded, const void *targets, const void *lengths, int64_t rows);
+  void addDetections(const Tensor &scores, const Tensor &boxes, const void *labels, const void *truth, int64_t rows);
 
-  std::string name_;
-  const Port *scores_, *targets_, *lengths_ = nullptr;
-  std::optional<int64_t> ignored_;
+  const Metric &metric_;
+  const Port *scores_, *targets_, *boxes_, *more_;
   ScoreLayout layout_;
   bool probabilities_ = false; // a label is the class of the largest target
   std::unique_ptr<Measure> measure_;
+  std::shared_ptr<AveragePrecision> detections_; // of map, which has no measure_
+  bool shares_ = false;                          // the metric before it fills detections_
   int64_t nan_ = 0;
   std::vector<double> row_, rowTargets_; // the scores and the targets of a position
 };

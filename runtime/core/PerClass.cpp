@@ -34,7 +34,7 @@ static std::vector<std::vector<std::string>> rowsOf(const Evaluation &evaluation
     if (!metric.classes.empty() && (metrics.empty() || metric.classes.size() == metrics[0]->classes.size()))
       metrics.push_back(&metric);
   if (metrics.empty())
-    fail("--per-class", "the program has no metric of classes", "compile it with --metric=accuracy, or top5");
+    fail("--per-class", "the program has no metric of classes", "compile it with --metric=accuracy, top5 or map");
   const size_t classes = metrics[0]->classes.size();
   if (!path.empty() && names.size() != classes)
     fail(path, concat("names ", names.size(), " classes; the program has ", classes),
@@ -49,7 +49,7 @@ static std::vector<std::vector<std::string>> rowsOf(const Evaluation &evaluation
     add("labels", r == 0 ? "" : concat(metrics[0]->classes[c].counted));
     for (const MetricResult *metric : metrics) {
       ClassCount of = r == 0 ? ClassCount() : metric->classes[c];
-      add(metric->name.c_str(), of.counted > 0 ? concat(double(of.correct) / double(of.counted)) : "");
+      add(metric->name.c_str(), of.counted > 0 ? concat(of.precision + double(of.correct) / double(of.counted)) : "");
     }
   }
   return rows;

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares the metrics of compiled programs with scikit-learn's numbers (Inputs/metrics, where generate.py wrote them): in `eval`, in its JSON, in the lines
+"""Compares the metrics of compiled programs with scikit-learn's and pycocotools' numbers (Inputs/metrics, where generate.py wrote them): in `eval`, in its JSON, in the lines
 and the log of a training. The last batch is not full."""
 import json
 import os
@@ -13,9 +13,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "tools"), os.path.join(HERE, "Inputs", "metrics")]
 import harness  # noqa: E402
 import tasks  # noqa: E402
-from models import Graph  # noqa: E402
+from models import INT64, Graph  # noqa: E402
 
 EXPECTED = json.load(open(os.path.join(HERE, "Inputs", "metrics", "expected.json")))
+DETECTIONS = json.load(open(os.path.join(HERE, "Inputs", "metrics", "detections.json")))
 BATCH = 8
 # The scores are exact, and everything behind them is computed in double; JSON has nine digits.
 NEAR = {"rtol": 1e-8, "atol": 1e-12}
@@ -123,6 +124,58 @@ def two_targets():
         check(np.allclose(found["mae:y:u"], np.abs(scores.astype(np.float64) - (targets + 1)).mean(), **NEAR) and found["rmse"] == 0, found)
 
 
+def build_detector(folder, box_of_each_class, metric):
+    """Compiles a network whose detections and scores are data, times a weight of 1."""
+    g = Graph()
+    shape = ["N", 12, 4, 4] if box_of_each_class else ["N", 12, 4]
+    g.node("Mul", [g.input("d", shape), g.parameter("w", (1,), value=1)], "detections")
+    g.node("Mul", [g.input("s", ["N", 12, 4]), "w"], "scores")
+    g.input("boxes", ["N", 6, 4])
+    g.input("labels", ["N", 6], INT64)
+    g.node("ReduceMean", ["scores"], "loss", keepdims=0)
+    g.output("detections", shape).output("scores", ["N", 12, 4]).output("loss", []).save(f"{folder}/model.onnx")
+    return harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", "--precision=fp32", "--trainable=^w$", f"--batch={BATCH}",
+                         "--loss=output:loss", f"--metric={metric}"], cwd=folder)
+
+
+def detections():
+    """Mean average precision of random sets, and of each class, as COCOeval computes them."""
+    for name, box_of_each_class, seeds, options in tasks.DETECTIONS:
+        with harness.folder() as folder:
+            standard = options["iou"] == 0.5  # then the names are found, and the options left out
+            build_detector(folder, box_of_each_class, "map" if standard else "map:detections:scores:boxes:labels," + ",".join(f"{key}={value}" for key, value in options.items()))
+            for seed, (mean, at, classes) in zip(seeds, DETECTIONS[name]):
+                d, s, boxes, labels = tasks.detections(seed, box_of_each_class)
+                np.savez(f"{folder}/data.npz", d=d, s=s, boxes=boxes, labels=labels)
+                found = json.loads(run(folder, "eval", "--data", "data.npz", "--json", "--per-class"))
+                second = "map50" if standard else "map75"
+                each = [(row["map"], row[second]) for row in found["classes"]]
+                check(all((a is None) == (b is None) and (a is None or np.isclose(a, b, rtol=1e-5, atol=1e-9)) for (a, _), b in zip(each, classes)), name, seed, "has", each, "not", classes)
+                check(found["map_counted"] == (labels >= 0).sum() and found["map_classes"] == sum(one is not None for one in classes), name, seed, found)
+                for metric, value in (("map", mean), (second, at)):
+                    check(found[metric] is None if value is None else np.isclose(found[metric], value, **NEAR), name, seed, metric, "is", found[metric], "not", value)
+
+
+def best_detector():
+    """A training prints mean average precisions and keeps the checkpoint of the best; without true boxes both are not defined, and a line says why."""
+    with harness.folder() as folder:
+        build_detector(folder, False, "map")
+        seed = tasks.DETECTIONS[0][2][0]
+        d, s, boxes, labels = tasks.detections(seed, False)
+        mean, half, _ = DETECTIONS["detections"][0]
+        np.savez(f"{folder}/data.npz", d=d, s=s, boxes=boxes, labels=labels)
+        status, out, err = harness.run([f"{folder}/program", "train", "--data", "data.npz", "--val", "data.npz", "--epochs", "2", "--lr", "0", "--save-best=map", "--checkpoint-dir", "c", "--log", "log.jsonl"], cwd=folder)
+        check(status == 0, err)
+        words = f"  map {mean:.6g} (over 3 of 4 classes)  map50 {half:.6g} (over 3 of 4 classes)"
+        check((out + err).count(words) == 2 and os.path.exists(f"{folder}/c/best.safetensors"), words, "is not in", out, err)
+        logged = [line for line in map(json.loads, open(f"{folder}/log.jsonl")) if "val_samples" in line]
+        check(np.isclose(logged[-1]["map"], mean, **NEAR) and np.isclose(logged[-1]["map50"], half, **NEAR), logged)
+        np.savez(f"{folder}/data.npz", d=d, s=s, boxes=boxes, labels=np.full_like(labels, -1))
+        text = run(folder, "eval", "--data", "data.npz")
+        check("\nmap: nan (the data have no labels of its classes)\nmap50: nan (" in text, text)
+        check(json.loads(run(folder, "eval", "--data", "data.npz", "--json"))["map"] is None, "a number without truth")
+
+
 CASES = {
     "classes": agrees("classes", "softmax_cross_entropy:y:t"),
     "classes behind a softmax": agrees("classes", "softmax_cross_entropy:y:t", "Softmax"),
@@ -131,6 +184,8 @@ CASES = {
     "several labels behind a sigmoid": agrees("several", "bce_with_logits:y:t", "Sigmoid"),
     "regression": agrees("regression", "mse:y:t"),
     "tokens": agrees("tokens", "softmax_cross_entropy:y:t"),
+    "detections": detections,
+    "detections in a training": best_detector,
     "in a training": training,
     "scores that are NaN": not_a_number,
     "two of a kind": two_targets,

@@ -1,12 +1,16 @@
 #!/usr/bin/python3
-"""Writes expected.json beside it: what scikit-learn says of the tasks. Needs scikit-learn (made with 1.9.1), which the tests do not need.
+"""Writes expected.json and detections.json beside it: what scikit-learn and pycocotools say of the tasks. Needs scikit-learn (made with 1.9.1) and pycocotools (2.0.11), which the tests do not need.
 
 usage: generate.py
 """
+import contextlib
+import io
 import json
 import os
 
 import numpy as np
+from pycocotools.coco import COCO
+from pycocotools.cocoeval import COCOeval
 from sklearn import metrics as sk
 
 import tasks
@@ -35,6 +39,55 @@ def of_classes(scores, labels):
             "perplexity": np.exp(sk.log_loss(labels, probabilities, labels=list(known))), **averaged(labels, found, ["macro", "micro"])}
 
 
+def iou(a, b):
+    """Returns the intersection over union of a box [4] with boxes [n,4]."""
+    sides = np.maximum(0, np.minimum(a[2:], b[:, 2:]) - np.maximum(a[:2], b[:, :2]))
+    areas = [np.maximum(0, x[..., 2:] - x[..., :2]).prod(-1) for x in (a, b)]
+    return sides.prod(-1) / np.maximum(areas[0] + areas[1] - sides.prod(-1), 1e-30)
+
+
+def kept(boxes, scores, options):
+    """Returns the detections (class, score, box) of a picture, boxes [A,K,4] and scores [A,K], as a detector decides them."""
+    found = []
+    for c in range(scores.shape[1]):
+        left = [a for a in np.argsort(-scores[:, c], kind="stable") if scores[a, c] > options["score_threshold"]]
+        while left:
+            best, *left = left
+            found.append((c, float(scores[best, c]), boxes[best, c]))
+            left = [a for a, covered in zip(left, iou(boxes[best, c], boxes[left, c])) if covered <= options["nms"]]
+    return sorted(found, key=lambda one: -one[1])[:options["max_detections"]]
+
+
+def of_detections(detections, scores, boxes, labels, options):
+    """Returns what COCOeval makes of them: map, the average precision at options["iou"], and map of each class, None without truth."""
+    def box(corners):
+        return [float(corners[0]), float(corners[1]), *(max(0.0, float(end) - float(begin)) for begin, end in zip(corners[:2], corners[2:]))]
+
+    pictures, _, classes = scores.shape
+    each = np.broadcast_to(detections.reshape(pictures, scores.shape[1], -1, 4), (*scores.shape, 4)).astype(np.float64)
+    truth, found = COCO(), []
+    truth.dataset = {"images": [{"id": n} for n in range(pictures)], "categories": [{"id": c} for c in range(classes)], "annotations": []}
+    for n in range(pictures):
+        for corners, label in zip(boxes[n], labels[n]):
+            if label >= 0:
+                xywh = box(corners)
+                truth.dataset["annotations"].append({"id": len(truth.dataset["annotations"]) + 1, "image_id": n, "category_id": int(label), "bbox": xywh, "area": xywh[2] * xywh[3], "iscrowd": 0})
+        found += [{"image_id": n, "category_id": c, "score": score, "bbox": box(corners)} for c, score, corners in kept(each[n], scores[n], options)]
+    if not truth.dataset["annotations"]:
+        return None, None, [None] * classes
+    with contextlib.redirect_stdout(io.StringIO()):
+        truth.createIndex()
+        result = COCOeval(truth, truth.loadRes(found) if found else COCO(), "bbox")
+        result.params.maxDets = [options["max_detections"]]
+        result.evaluate()
+        result.accumulate()
+    precision = result.eval["precision"][:, :, :, 0, 0]  # [ious, recalls, classes], -1 without truth
+
+    def mean(part):
+        return float(part[part > -1].mean()) if (part > -1).any() else None
+    return mean(precision), mean(precision[np.isclose(result.params.iouThrs, options["iou"])]), [mean(precision[:, :, c]) for c in range(classes)]
+
+
 def main():
     expected = {}
     scores, labels = tasks.classes()
@@ -59,9 +112,14 @@ def main():
     counts = labels.ravel() != -100
     expected["tokens"] = of_classes(scores.reshape(-1, 4)[counts], labels.ravel()[counts])
 
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "expected.json"), "w") as file:
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, "expected.json"), "w") as file:
         json.dump(expected, file, indent=1, default=float)
         file.write("\n")
+    with open(os.path.join(here, "detections.json"), "w") as file:
+        tables = [f"{json.dumps(name)}: [\n" + ",\n".join(json.dumps(of_detections(*tasks.detections(seed, box_of_each_class), options)) for seed in seeds) + "]"
+                  for name, box_of_each_class, seeds, options in tasks.DETECTIONS]
+        file.write("{" + ",\n".join(tables) + "}\n")
 
 
 if __name__ == "__main__":

@@ -43,3 +43,29 @@ def tokens():
     scores = rng.normal(0, 1, (SAMPLES, 6, 4)) + np.eye(4)[labels]
     labels[rng.random((SAMPLES, 6)) < 0.25] = -100
     return scores.astype(np.float32), labels
+
+
+def detections(seed, box_of_each_class):
+    """Makes pictures of A = 12 anchors, K = 4 classes and up to M = 6 true boxes, with equal scores, duplicates, boxes without area, and pictures without truth or without detections. No label
+    is the last class. Returns detections [N,A,4] or [N,A,K,4], scores [N,A,K], boxes [N,M,4] and labels [N,M], where -1 is padding."""
+    rng = np.random.default_rng(seed)
+    pictures, anchors, classes, truths = int(rng.integers(1, 24)), 12, 4, 6
+    corners = rng.integers(0, 40, (pictures, truths, 2))
+    boxes = np.concatenate([corners, corners + rng.integers(0, 30, (pictures, truths, 2))], -1)
+    labels = rng.integers(0, classes - 1, (pictures, truths))
+    labels[np.arange(truths) >= rng.integers(0, truths + 1, (pictures, 1))] = -1
+    copies = rng.random(pictures) < 0.2
+    boxes[copies, 1], labels[copies, 1] = boxes[copies, 0], labels[copies, 0]
+    # Most anchors lie near a true box, and prefer its class.
+    near = rng.integers(0, truths, (pictures, anchors))
+    at = np.arange(pictures)[:, None]
+    detections = boxes[at, near][:, :, None] + np.round(rng.normal(0, 1, (pictures, anchors, classes, 4)))
+    scores = rng.random((pictures, anchors, classes)) ** 4 + 0.6 * rng.random((pictures, anchors, 1)) * (np.arange(classes) == labels[at, near][:, :, None])
+    scores[rng.random(pictures) < 0.1] = 0
+    scores = np.round(np.minimum(scores, 1) * 32) / 32
+    return (detections if box_of_each_class else detections[:, :, 0]).astype(np.float32), scores.astype(np.float32), boxes.astype(np.float32), labels
+
+
+# The sets of detections: a name, whether each class has its own boxes, seeds, and the options of `map`.
+DETECTIONS = [("detections", False, range(100, 130), {"iou": 0.5, "nms": 0.5, "max_detections": 100, "score_threshold": 0.05}),
+              ("detections of each class", True, range(200, 230), {"iou": 0.75, "nms": 0.3, "max_detections": 5, "score_threshold": 0.2})]
