@@ -74,6 +74,7 @@ const char *className(const mpc_data_source *source, int64_t index) {
   return unwrap(source).classes()[size_t(index)].c_str();
 }
 int64_t label(const mpc_data_source *source, int64_t sample) { return unwrap(source).sample(sample).label; }
+int hasBoxes(const mpc_data_source *source) { return unwrap(source).boxes() != nullptr; }
 void describe(const mpc_data_source *source, int64_t sample, char *where, size_t bytes) {
   if (bytes > 0)
     *where = '\0';
@@ -116,6 +117,21 @@ int make(mpc_picture_maker *handle, int64_t sample, const mpc_draw *draw, uint8_
   return succeeds(error, work, [&] { return maker.describe(); }) ? 0 : -1;
 }
 
+int checkBoxes(const mpc_data_source *source, const char *transform, int64_t room, char *note, size_t bytes,
+               mpc_data_error *error) {
+  auto check = [&] { copy(note, bytes, checkRoom(unwrap(source), PictureSteps::parse(transform, kTransform), room)); };
+  return succeeds(error, check, [] { return std::string(); }) ? 0 : -1;
+}
+
+int64_t makeBoxes(mpc_picture_maker *handle, int64_t sample, const mpc_draw *draw, int64_t room, float *corners,
+                  int64_t *labels, mpc_data_error *error) {
+  Maker &maker = unwrap(handle);
+  int64_t count = -1;
+  auto work = [&] { count = maker.makeBoxes(sample, *draw, room, corners, labels); };
+  succeeds(error, work, [&] { return maker.describe(); });
+  return count;
+}
+
 mpc_data_reader *openReader(const mpc_data_source *source) {
   Reader *reader = nullptr;
   rt::attempt([&] { reader = new Reader(unwrap(source)); });
@@ -155,9 +171,10 @@ extern "C" [[gnu::visibility("default")]] const mpc_data_plugin *mpc_data_entry(
   static const mpc_data_plugin plugin = [] {
     std::snprintf(name, sizeof name, "pictures (libjpeg-turbo %s, libspng %s)", MPC_TEXT(LIBJPEG_TURBO_VERSION),
                   spng_version_string());
-    return mpc_data_plugin{MPC_DATA_ABI, name,       recognizes,  open, close,      samples,   classes,
-                           className,    label,      describe,    note, checkSteps, openMaker, closeMaker,
-                           make,         openReader, closeReader, look, decode,     encode};
+    return mpc_data_plugin{MPC_DATA_ABI, name,        recognizes, open,       close, samples,
+                           classes,      className,   label,      describe,   note,  hasBoxes,
+                           checkBoxes,   checkSteps,  openMaker,  closeMaker, make,  makeBoxes,
+                           openReader,   closeReader, look,       decode,     encode};
   }();
   return &plugin;
 }

@@ -9,9 +9,13 @@ namespace mpc::rt {
 
 bool PictureFiles::mayBe(const std::string &path) {
   struct stat info;
-  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+  for (const std::string &folder : {path, path.substr(0, path.rfind(':'))})
+    if (stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+      return true;
+  if (path.find(".json:") != path.npos)
     return true;
-  for (const char *end : {".tar", ".tar.gz", ".tgz", ".csv"}) // the plugin says what to do about packed archives
+  for (const char *end :
+       {".tar", ".tar.gz", ".tgz", ".csv", ".json"}) // the plugin says what to do about packed archives
     if (path.ends_with(end))
       return true;
   return false;

@@ -11,7 +11,8 @@ namespace mpc::rt {
 
 class PictureFiles {
 public:
-  /// Returns whether the name is one of a collection of pictures, not of an array: a folder, a .tar, or a .csv list.
+  /// Returns whether the name is one of a collection of pictures, not of an array: a folder, a .tar, a .csv list,
+  /// or annotations: .json, .json:FOLDER, or FOLDER:SET.
   static bool mayBe(const std::string &path);
 
   /// Opens a folder of classes, a list or tar archives. Nothing is decoded yet. `installation`: see loadPlugin. Throws
@@ -28,6 +29,8 @@ public:
   int64_t label(int64_t sample) const { return plugin_->label(source_, sample); }
   /// Returns what a user should know of the files: "3 files are left out, ...", or "".
   std::string note() const;
+  /// Returns whether the samples have boxes with classes, and no class of their own.
+  bool hasBoxes() const { return plugin_->has_boxes(source_) != 0; }
   const mpc_data_source *source() const { return source_; }
 
 private:

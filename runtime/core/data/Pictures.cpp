@@ -10,8 +10,7 @@
 
 namespace mpc::rt {
 
-/// Returns whether a port may take pictures: floats [samples, channels, height, width].
-static bool takesPictures(const Port &port, int64_t batch) {
+bool takesPictures(const Port &port, int64_t batch) {
   return port.batched && isFloat(port.dtype) && !port.labelsOf && port.shape.size() == 4 && port.shape[0] == batch &&
          std::max(port.shape[2], port.shape[3]) <= 65535;
 }
@@ -95,9 +94,8 @@ static std::vector<int64_t> numbersOf(const std::vector<std::string> &names, con
   return numbers;
 }
 
-void Dataset::addClasses(const PictureFiles &files, const std::string &path, const Port &taker,
-                         const DataOptions &options) {
-  const Port port = taker.takesProbabilities() ? taker.ofClassNumbers() : taker;
+std::vector<int64_t> Dataset::classNumbers(const PictureFiles &files, const std::string &path, const Port &port,
+                                           const DataOptions &options) {
   const std::vector<std::string> own = files.classes();
   classes_ = options.classes.empty() ? own : options.classes;
   if (own.empty())
@@ -110,7 +108,13 @@ void Dataset::addClasses(const PictureFiles &files, const std::string &path, con
   for (const std::string &name : own)
     if (name.find('\n') != name.npos) // checkpoints separate the names by it
       fail(path, "has a class whose name contains a line break", "rename it");
-  const std::vector<int64_t> numbers = numbersOf(own, classes_, path);
+  return numbersOf(own, classes_, path);
+}
+
+void Dataset::addClasses(const PictureFiles &files, const std::string &path, const Port &taker,
+                         const DataOptions &options) {
+  const Port port = taker.takesProbabilities() ? taker.ofClassNumbers() : taker;
+  const std::vector<int64_t> numbers = classNumbers(files, path, port, options);
   auto labels = std::make_shared<std::vector<int64_t>>();
   for (int64_t i = 0, count = files.samples(); i < count; ++i)
     labels->push_back(numbers.at(size_t(files.label(i))));
@@ -137,6 +141,8 @@ void Dataset::bindPictures(const std::string &path, const std::string &name, con
   std::shared_ptr<PictureFiles> &files = collections_[path];
   if (!files)
     files = std::make_shared<PictureFiles>(path, options.installation);
+  if (files->hasBoxes())
+    return bindBoxes(files, path, name, inputs, options);
   std::vector<const Port *> pictures, classes;
   for (const Port *port : inputs) {
     if (!name.empty() && port->name != name)
@@ -173,13 +179,15 @@ std::vector<std::string> Dataset::notesOnFiles() const {
   for (const auto &[path, files] : collections_)
     if (std::string note = files->note(); !note.empty())
       notes.push_back(concat(path, ": ", note));
+  if (!boxesNote_.empty())
+    notes.push_back(boxesNote_);
   return notes;
 }
 
 std::vector<std::string> Dataset::pictureInputs(bool fromFiles) const {
   std::vector<std::string> names;
   for (const auto &[name, source] : sources_)
-    if (fromFiles ? source.fromFiles : source.pictures != nullptr)
+    if (source.part == PicturePart::Pixels && (fromFiles ? source.fromFiles : source.pictures != nullptr))
       names.push_back(name);
   return names;
 }
@@ -216,7 +224,7 @@ void Dataset::applySteps(const DataOptions &options, const std::vector<const Por
   std::set<std::string> seen;
   for (const Port *port : inputs) {
     Source &source = sources_.at(port->name);
-    if (!source.pictures || !seen.insert(port->name).second)
+    if (!source.pictures || source.part != PicturePart::Pixels || !seen.insert(port->name).second)
       continue;
     const std::string &steps = augment[port->name];
     auto preprocessing = preprocessing_.inputs.find(port->name);
@@ -225,6 +233,8 @@ void Dataset::applySteps(const DataOptions &options, const std::vector<const Por
       transform = preprocessing->second.transform = // in its normal form, which checkpoints hold
           source.pictures->checkSteps(preprocessing->second.transform, kTransform);
     source.pictures->setSteps(transform, steps, bytesOfZero(source.maps, size_t(port->shape[1])));
+    if (const std::string note = source.pictures->checkBoxes(); !note.empty())
+      boxesNote_ = concat(source.where, ": ", note);
     const std::string mixing = port->name == mixing_.input ? mixing_.text() : "";
     if (!steps.empty() || !mixing.empty())
       augmentation_ += concat(augmentation_.empty() ? "" : "; ", port->name, ": ", steps,
