@@ -84,6 +84,11 @@ typedef struct mpc_data_plugin {
   int64_t (*classes)(const mpc_data_source *);                       /* 0: the samples have no classes */
   const char *(*class_name)(const mpc_data_source *, int64_t index); /* UTF-8 without control characters */
   int64_t (*label)(const mpc_data_source *, int64_t sample); /* the index of the sample's class; -1: it has none */
+  /* Numbers the source's classes as those of a training, which are the lines of `known` in the order of their numbers:
+   * numbers[i] is that of class i. Returns 0, or -1 and fills `error`, located at `path`, for a class that the training
+   * did not have. */
+  int (*number_classes)(const mpc_data_source *, const char *path, const char *known, int64_t *numbers,
+                        mpc_data_error *error);
   /* Writes where the sample comes from, as in mpc_data_error. */
   void (*describe)(const mpc_data_source *, int64_t sample, char *where, size_t bytes);
   /* Writes what a user should know of the source: "3 files are left out, ...". An empty text: nothing. */

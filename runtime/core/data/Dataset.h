@@ -150,6 +150,9 @@ private:
                  const std::vector<const Port *> &inputs, const DataOptions &options);
   void addPictures(const std::shared_ptr<PictureFiles> &files, const std::string &path, const Port &port,
                    const DataOptions &options);
+  /// Adds a source that takes a part of pictures in files.
+  void addPart(std::shared_ptr<PictureInput> pictures, PicturePart part, const std::string &path,
+               const std::string &name);
   /// Sets the classes, and returns the numbers of the files' classes among them. `port` takes the numbers.
   std::vector<int64_t> classNumbers(const PictureFiles &files, const std::string &path, const Port &port,
                                     const DataOptions &options);

@@ -42,4 +42,15 @@ std::vector<std::string> PictureFiles::classes() const {
   return names;
 }
 
+std::vector<int64_t> PictureFiles::numbersAmong(const std::vector<std::string> &known, const std::string &path) const {
+  std::string lines;
+  for (const std::string &name : known)
+    (lines += name) += '\n';
+  std::vector<int64_t> numbers(size_t(plugin_->classes(source_)));
+  mpc_data_error error = {};
+  if (plugin_->number_classes(source_, path.c_str(), lines.c_str(), numbers.data(), &error) != 0)
+    failAs(error);
+  return numbers;
+}
+
 } // namespace mpc::rt

@@ -25,6 +25,9 @@ public:
   int64_t samples() const { return plugin_->samples(source_); }
   /// Returns the names of the classes in the order of their numbers; empty if the samples have none.
   std::vector<std::string> classes() const;
+  /// Returns the numbers that these classes have among those of a training. Throws Error located at `path`, the files',
+  /// for one that is not there.
+  std::vector<int64_t> numbersAmong(const std::vector<std::string> &known, const std::string &path) const;
   /// Returns the class of a sample.
   int64_t label(int64_t sample) const { return plugin_->label(source_, sample); }
   /// Returns what a user should know of the files: "3 files are left out, ...", or "".

@@ -41,13 +41,20 @@ void Dataset::addPictures(const std::shared_ptr<PictureFiles> &files, const std:
          concat("input '", port.name, "' takes ", channels, " channels ", toString(port.shape),
                 "; pictures have 1 or 3"),
          "give arrays in .npz files, or export a network for 1 or 3 channels (channels first)");
+  addPart(std::make_shared<PictureInput>(files, Shape(port.shape.begin() + 1, port.shape.end()),
+                                         picturePlugin(path, options.installation)),
+          PicturePart::Pixels, path, port.name);
+}
+
+void Dataset::addPart(std::shared_ptr<PictureInput> pictures, PicturePart part, const std::string &path,
+                      const std::string &name) {
   Source source;
-  source.array.dtype = MPC_U8;
+  source.array.dtype = part == PicturePart::Pixels ? MPC_U8 : part == PicturePart::Corners ? MPC_F32 : MPC_I64;
   source.where = path;
   source.fromFiles = true;
-  source.pictures = std::make_shared<PictureInput>(files, Shape(port.shape.begin() + 1, port.shape.end()),
-                                                   picturePlugin(path, options.installation));
-  add(port.name, std::move(source));
+  source.pictures = std::move(pictures);
+  source.part = part;
+  add(name, std::move(source));
 }
 
 std::string classesText(const std::vector<std::string> &classes) {
@@ -56,42 +63,6 @@ std::string classesText(const std::vector<std::string> &classes) {
   for (size_t i = 0; i < std::min(classes.size(), kShown); ++i)
     text += concat(i == 0 ? "" : ", ", i, " ", classes[i]);
   return classes.size() > kShown ? concat(text, ", … ", classes.size() - 1, " ", classes.back()) : text;
-}
-
-/// Returns "cat, dog, … (12 in all)".
-static std::string listOf(const std::vector<std::string> &names) {
-  constexpr size_t kShown = 10;
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
-    text += concat(i == 0 ? "" : ", ", names[i]);
-  return names.size() > kShown ? concat(text, ", … (", names.size(), " in all)") : text;
-}
-
-/// Returns the numbers of `names` among `known`. Throws Error, located at `path`, for one that is not there.
-static std::vector<int64_t> numbersOf(const std::vector<std::string> &names, const std::vector<std::string> &known,
-                                      const std::string &path) {
-  std::vector<int64_t> numbers;
-  bool counted = true; // whether the classes have no names but their numbers
-  for (size_t i = 0; i < names.size(); ++i)
-    counted &= names[i] == concat(i);
-  if (counted && known.size() >= names.size() && std::find(known.begin(), known.end(), names[0]) == known.end()) {
-    for (size_t i = 0; i < names.size(); ++i)
-      numbers.push_back(int64_t(i));
-    return numbers;
-  }
-  if (counted && std::find(known.begin(), known.end(), names[0]) == known.end())
-    fail(path,
-         concat("has a class of the number ", names.size() - 1, "; the training had ", known.size(),
-                " classes: ", listOf(known)),
-         "number the classes from 0, in the order of the training's");
-  for (const std::string &name : names) {
-    auto at = std::find(known.begin(), known.end(), name);
-    if (at == known.end())
-      fail(path, concat("has the class '", name, "', which the training did not have; it had ", listOf(known)),
-           "give the classes the names that the training's had, or leave that class out");
-    numbers.push_back(at - known.begin());
-  }
-  return numbers;
 }
 
 std::vector<int64_t> Dataset::classNumbers(const PictureFiles &files, const std::string &path, const Port &port,
@@ -105,10 +76,7 @@ std::vector<int64_t> Dataset::classNumbers(const PictureFiles &files, const std:
     if (int64_t(classes_.size()) > range.below)
       fail(path, concat("has ", classes_.size(), " classes; input '", port.name, "' takes ", range.text()),
            "export a network with as many outputs as there are classes");
-  for (const std::string &name : own)
-    if (name.find('\n') != name.npos) // checkpoints separate the names by it
-      fail(path, "has a class whose name contains a line break", "rename it");
-  return numbersOf(own, classes_, path);
+  return files.numbersAmong(classes_, path);
 }
 
 void Dataset::addClasses(const PictureFiles &files, const std::string &path, const Port &taker,
