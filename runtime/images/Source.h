@@ -12,6 +12,8 @@
 
 namespace mpc::images {
 
+class ClassNames;
+
 /// A tar archive as it was when it was indexed.
 struct Archive {
   std::string path;
@@ -81,6 +83,12 @@ std::unique_ptr<const Source> openCoco(const std::string &path, const std::strin
 std::unique_ptr<const Source> openYolo(const std::string &path);
 /// `set`: the list in ImageSets/Main without its .txt; empty: all annotations.
 std::unique_ptr<const Source> openVoc(const std::string &path, const std::string &set);
+/// Reads the boxes of one file as those of the table's next sample, and completes it. Classes are numbered by
+/// `classes`. `picture` is the sample's, for messages. Throws Error.
+void readVoc(const std::string &path, const std::string &picture, BoxTable &table, ClassNames &classes);
+/// Adds the boxes of one file to the table's next sample. `classes`: how many there are; 0: nobody says it. Returns the
+/// largest number of a class, or -1. Throws Error.
+int64_t readYolo(const std::string &path, BoxTable &table, int64_t classes);
 /// Each returns whether the folder is one of these layouts.
 bool isYolo(const std::string &path);
 bool isVoc(const std::string &path);

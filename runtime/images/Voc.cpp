@@ -40,8 +40,9 @@ int sideOf(const XmlReader &xml) {
   return int(value);
 }
 
-/// Adds the boxes of a file to the table's next sample, which it completes. Labels are the numbers of `classes`.
-void readAnnotation(const std::string &path, const std::string &picture, BoxTable &table, ClassNames &classes) {
+} // namespace
+
+void readVoc(const std::string &path, const std::string &picture, BoxTable &table, ClassNames &classes) {
   const std::string text = readText(path, "XML file");
   XmlReader xml(path, text);
   std::string name;
@@ -81,6 +82,7 @@ void readAnnotation(const std::string &path, const std::string &picture, BoxTabl
   table.endSample(size, picture);
 }
 
+namespace {
 /// Returns the names of the samples: those of the set's list, or of all annotations.
 std::vector<std::string> namesOf(const std::string &root, const std::string &set) {
   std::vector<std::string> names;
@@ -123,7 +125,7 @@ std::unique_ptr<const Source> openVoc(const std::string &path, const std::string
       fail(annotation, concat("has no picture: ", root, "JPEGImages/", name, ".jpg is missing"),
            "add the picture, or remove its annotation and its name in the list");
     source->add(picture->second, -1);
-    readAnnotation(annotation, root + "JPEGImages/" + picture->second, *table, classes);
+    readVoc(annotation, root + "JPEGImages/" + picture->second, *table, classes);
   }
   if (source->samples() == 0)
     fail(set.empty() ? root + "Annotations" : concat(root, "ImageSets/Main/", set, ".txt"), "names no picture",

@@ -129,6 +129,12 @@ private:
 };
 } // namespace
 
+int64_t readYolo(const std::string &path, BoxTable &table, int64_t classes) {
+  Labels labels(table, classes);
+  labels.read(path);
+  return labels.most();
+}
+
 bool isYolo(const std::string &path) { return !layoutOf(path).images.empty(); }
 
 std::unique_ptr<const Source> openYolo(const std::string &path) {
@@ -139,8 +145,7 @@ std::unique_ptr<const Source> openYolo(const std::string &path) {
     fail(layout.images, "holds no picture", "name a folder with JPEG or PNG files in images, and labels beside it");
   std::vector<std::string> names = namesOf(layout);
   auto table = std::make_unique<BoxTable>(true);
-  Labels labels(*table, int64_t(names.size()));
-  int64_t without = 0;
+  int64_t without = 0, most = -1;
   std::string first; // label file that is missing
   for (int64_t sample = 0; sample < source->samples(); ++sample) {
     const std::string picture = source->describe(sample);
@@ -148,7 +153,7 @@ std::unique_ptr<const Source> openYolo(const std::string &path) {
     file.replace(file.rfind('.'), file.npos, ".txt");
     struct stat info;
     if (stat(file.c_str(), &info) == 0) {
-      labels.read(file);
+      most = std::max(most, readYolo(file, *table, int64_t(names.size())));
     } else {
       first = without++ == 0 ? file : first;
     }
@@ -158,7 +163,7 @@ std::unique_ptr<const Source> openYolo(const std::string &path) {
     fail(first, "is missing, and no other picture has a file of labels",
          "write a line 'class cx cy width height' for each box into it");
   if (names.empty())
-    for (int64_t i = 0; i <= labels.most(); ++i)
+    for (int64_t i = 0; i <= most; ++i)
       names.push_back(concat(i));
   table->complete();
   addCount(note, without, " picture has no file of labels, and so no boxes",

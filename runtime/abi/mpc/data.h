@@ -115,8 +115,9 @@ typedef struct mpc_data_plugin {
 
   /* Writes the boxes of a sample, moved as make() moves its pixels for the same draw and clipped to them: corners
    * [room, 4] are x1, y1, x2, y2 in pixels of what make() writes, from the left upper corner of its left upper pixel,
-   * and labels [room] are classes. Rows behind the last box are 0 and -1. Boxes that the steps leave no part of are
-   * left out. Returns the number of boxes, or -1 and fills `error`. It is for makers of a source with boxes. */
+   * and labels [room] are classes; either may be null. Rows behind the last box are 0 and -1. Boxes that the steps
+   * leave no part of are left out. Returns the number of boxes, or -1 and fills `error`. It is for makers of a source
+   * with boxes. */
   int64_t (*make_boxes)(mpc_picture_maker *, int64_t sample, const mpc_draw *draw, int64_t room, float *corners,
                         int64_t *labels, mpc_data_error *error);
 

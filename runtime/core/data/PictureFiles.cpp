@@ -8,11 +8,11 @@
 namespace mpc::rt {
 
 bool PictureFiles::mayBe(const std::string &path) {
-  struct stat info;
-  for (const std::string &folder : {path, path.substr(0, path.rfind(':'))})
-    if (stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
-      return true;
-  if (path.find(".json:") != path.npos)
+  auto isFolder = [](const std::string &name) {
+    struct stat info;
+    return stat(name.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  };
+  if (isFolder(path) || isFolder(path.substr(0, path.rfind(':'))) || path.find(".json:") != path.npos)
     return true;
   for (const char *end :
        {".tar", ".tar.gz", ".tgz", ".csv", ".json"}) // the plugin says what to do about packed archives

@@ -70,19 +70,14 @@ mpc_picture_maker *PictureInput::borrow() const {
 
 bool PictureInput::makeBoxes(mpc_picture_maker *maker, int64_t sample, const mpc_draw &draw, PicturePart part,
                              std::byte *values, mpc_data_error &error) const {
-  std::vector<float> corners(size_t(room_) * 4);
-  std::vector<int64_t> labels(static_cast<size_t>(room_));
-  const int64_t count = plugin_->make_boxes(maker, sample, &draw, room_, corners.data(), labels.data(), &error);
+  auto *corners = part == PicturePart::Corners ? reinterpret_cast<float *>(values) : nullptr;
+  auto *labels = part == PicturePart::Labels ? reinterpret_cast<int64_t *>(values) : nullptr;
+  const int64_t count = plugin_->make_boxes(maker, sample, &draw, room_, corners, labels, &error);
   if (count < 0)
     return false;
-  for (int64_t &label : labels)
-    if (label >= 0 && !numbers_.empty())
-      label = numbers_[size_t(label)];
-  if (part == PicturePart::Corners)
-    std::memcpy(values, corners.data(), corners.size() * sizeof(float));
-  else if (part == PicturePart::Labels)
-    std::memcpy(values, labels.data(), labels.size() * sizeof(int64_t));
-  else
+  for (int64_t i = 0; labels && i < count; ++i)
+    labels[i] = numbers_[size_t(labels[i])];
+  if (part == PicturePart::Count)
     std::memcpy(values, &count, sizeof count);
   return true;
 }

@@ -44,7 +44,8 @@ public:
   /// Returns the steps in their normal form. `option`: --transform or --augment. Throws Error located at it.
   std::string checkSteps(const std::string &steps, const char *option) const;
 
-  /// Writes a part of the sample; the pixels are bytes [channels, height, width]. Any thread may call it. Throws Error.
+  /// Writes a part of the sample, where `values` is aligned for its type; the pixels are bytes [channels, height,
+  /// width]. Any thread may call it. Throws Error.
   void read(int64_t sample, const Draw &draw, PicturePart part, std::byte *values) const;
 
 private:

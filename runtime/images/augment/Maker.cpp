@@ -108,9 +108,11 @@ int64_t Maker::makeBoxes(int64_t sample, const mpc_draw &draw, int64_t room, flo
     rt::fail("", tooManyBoxes(int64_t(boxes.size()), room), kTooManyBoxes);
   for (size_t i = 0; i < most; ++i) {
     const LabelledBox box = i < boxes.size() ? boxes[i] : LabelledBox{0, 0, 0, 0, -1};
-    for (double corner : {box.x1, box.y1, box.x2, box.y2})
-      *corners++ = float(corner);
-    labels[i] = box.label;
+    const double of[] = {box.x1, box.y1, box.x2, box.y2};
+    if (corners)
+      std::copy_n(of, 4, corners + 4 * i);
+    if (labels)
+      labels[i] = box.label;
   }
   return int64_t(boxes.size());
 }

@@ -19,8 +19,9 @@ public:
   Maker(std::unique_ptr<Pictures> pictures, const mpc_picture_input &input);
   /// Writes the sample's bytes [channels, height, width]. Throws Error, perhaps without a place: it is the sample's.
   void make(int64_t sample, const mpc_draw &draw, uint8_t *planes);
-  /// Writes the sample's boxes, moved as make() moves its pixels: corners [room, 4] and labels [room]. Returns their
-  /// number. Throws Error, also where there is not room enough, unless the transform keeps the largest boxes.
+  /// Writes the sample's boxes, moved as make() moves its pixels: corners [room, 4] and labels [room]; either may be
+  /// null. Returns their number. Throws Error, also where there is not room enough, unless the transform keeps the
+  /// largest boxes.
   int64_t makeBoxes(int64_t sample, const mpc_draw &draw, int64_t room, float *corners, int64_t *labels);
   /// Returns where the last sample comes from.
   std::string describe() const { return sample_ < 0 ? "" : pictures_->describe(sample_); }

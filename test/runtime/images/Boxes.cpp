@@ -36,6 +36,7 @@ Made make(const Opened &source, int64_t sample, const Wanted &wanted) {
   std::vector<int64_t> labels(size_t(wanted.room), -5);
   made.pixels.resize(size_t(3 * wanted.height * wanted.width));
   const int64_t count = plugin().make_boxes(maker, sample, &draw, wanted.room, corners.data(), labels.data(), &error);
+  EXPECT_EQ(plugin().make_boxes(maker, sample, &draw, wanted.room, nullptr, nullptr, &error), count);
   if (count < 0 || plugin().make(maker, sample, &draw, made.pixels.data(), &error) != 0)
     made.error = std::string(error.where) + ": " + error.what;
   for (int64_t i = 0; i < count; ++i) {
