@@ -74,17 +74,50 @@ struct Item {
   }
 };
 
+/// Returns where the value behind a list's or an object's first byte ends, or the end of the text.
+size_t behindBrackets(std::string_view text, size_t at) {
+  for (size_t depth = 0; at < text.size(); ++at) {
+    at = std::min(text.find_first_of("[]{}\"", at), text.size() - 1);
+    if (text[at] == '"') {
+      while (++at < text.size() && text[at] != '"')
+        at += text[at] == '\\';
+    } else if (text[at] == '[' || text[at] == '{') {
+      ++depth;
+    } else if ((text[at] == ']' || text[at] == '}') && --depth == 0) {
+      return at + 1;
+    }
+  }
+  return text.size();
+}
+
+/// Replaces the outlines of objects by 0: they are most of the file, and no box needs them.
+void removeOutlines(std::string &text) {
+  constexpr std::string_view kKey = "\"segmentation\"";
+  size_t to = 0, from = 0;
+  for (size_t key; (key = text.find(kKey, from)) != text.npos;) {
+    const size_t colon = text.find_first_not_of(" \t\r\n", key + kKey.size());
+    size_t value = colon == text.npos || text[colon] != ':' ? text.npos : text.find_first_not_of(" \t\r\n", colon + 1);
+    if (value == text.npos || (text[value] != '[' && text[value] != '{'))
+      value = key + kKey.size(); // is no key, and stays
+    std::copy(text.begin() + ptrdiff_t(from), text.begin() + ptrdiff_t(value), text.begin() + ptrdiff_t(to));
+    to += value - from;
+    from = value;
+    if (text[value] != '[' && text[value] != '{')
+      continue;
+    const size_t end = behindBrackets(text, value);
+    if (end == text.size())
+      break; // the file was cut off, which the parser says
+    text[to++] = '0';
+    from = end;
+  }
+  text.erase(text.begin() + ptrdiff_t(to), text.begin() + ptrdiff_t(from));
+}
+
 json parse(const std::string &path) {
-  // What is left out here takes the most room in the file.
-  auto keep = [](int depth, json::parse_event_t event, json &key) {
-    if (event != json::parse_event_t::key || depth > 3)
-      return true;
-    const std::string &name = key.get_ref<const std::string &>();
-    return name != "segmentation" && name != "keypoints" && name != "info" && name != "licenses";
-  };
-  const std::string text = readText(path, "JSON file");
+  std::string text = readText(path, "JSON file");
+  removeOutlines(text);
   try {
-    return json::parse(text, keep);
+    return json::parse(text);
   } catch (const json::exception &error) {
     const std::string_view what = error.what();
     fail(path, concat("is no JSON, or was cut off: ", what.substr(what.find(']') + 1)), "write it again");
