@@ -61,6 +61,15 @@ TEST(Boxes, ComeFromCoco) {
   const std::string path = folder.write("instances.json", kCoco);
   EXPECT_EQ(described(path), "dog,cat,cow; 0.5,0,40,20=0 0,5,2,10=1 ; 1,2,4,6=1 ");
   EXPECT_EQ(noteOf(path), "1 box of a crowd (iscrowd) is left out; 1 box without an area is left out");
+  // Outlines are skipped, in whatever form; a text that looks like their key is none.
+  for (const char *outline :
+       {"[]", "{\"size\": [3, 4], \"counts\": \"a]}\\\"[\\\\\"}", "[[1, [2, {}]], []]", "null", "7"}) {
+    folder.write("instances.json", with(kCoco, "[[1, 2, 3]]", outline));
+    EXPECT_EQ(described(path), "dog,cat,cow; 0.5,0,40,20=0 0,5,2,10=1 ; 1,2,4,6=1 ") << outline;
+  }
+  folder.write("instances.json", with(kCoco, "\"dog\"", "\"segmentation\""));
+  EXPECT_TRUE(described(path).starts_with("segmentation,cat,cow; ")) << described(path);
+  folder.write("instances.json", kCoco);
   // The pictures may lie elsewhere.
   Folder other;
   const std::string apart = other.write("annotations/instances.json", kCoco);
