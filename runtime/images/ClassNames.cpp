@@ -2,6 +2,7 @@
 #include "runtime/images/ClassNames.h"
 
 #include "runtime/support/Error.h"
+#include "runtime/support/Split.h"
 
 #include <algorithm>
 #include <numeric>
@@ -34,6 +35,45 @@ void checkClassName(const std::string &name, const std::string &where) {
       fail(where, concat("has the class '", name, "', which is no UTF-8 or has control characters"),
            "rename the class");
   }
+}
+
+/// Returns "cat, dog, … (12 in all)".
+static std::string listOf(const std::vector<std::string_view> &names) {
+  constexpr size_t kShown = 10;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += concat(i == 0 ? "" : ", ", names[i]);
+  return names.size() > kShown ? concat(text, ", … (", names.size(), " in all)") : text;
+}
+
+std::vector<int64_t> numbersAmong(const std::vector<std::string> &names, std::string_view known,
+                                  const std::string &path) {
+  std::vector<std::string_view> trained = rt::split(known, '\n');
+  trained.pop_back(); // what follows the last line
+  std::unordered_map<std::string_view, int64_t> numberOf;
+  for (size_t i = 0; i < trained.size(); ++i)
+    numberOf.try_emplace(trained[i], int64_t(i));
+  bool counted = !names.empty(); // whether the classes have no names but their numbers
+  for (size_t i = 0; i < names.size(); ++i)
+    counted &= names[i] == concat(i);
+  counted = counted && numberOf.count(names[0]) == 0;
+  if (counted && trained.size() < names.size())
+    fail(path,
+         concat("has a class of the number ", names.size() - 1, "; the training had ", trained.size(),
+                " classes: ", listOf(trained)),
+         "number the classes from 0, in the order of the training's");
+  std::vector<int64_t> numbers;
+  for (const std::string &name : names) {
+    auto at = numberOf.find(name);
+    if (counted)
+      numbers.push_back(int64_t(numbers.size()));
+    else if (at != numberOf.end())
+      numbers.push_back(at->second);
+    else
+      fail(path, concat("has the class '", name, "', which the training did not have; it had ", listOf(trained)),
+           "give the classes the names that the training's had, or leave that class out");
+  }
+  return numbers;
 }
 
 int32_t ClassNames::add(std::string_view name) {

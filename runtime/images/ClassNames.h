@@ -17,6 +17,12 @@ constexpr int64_t kMostClasses = 1000000;
 /// into checkpoints.
 void checkClassName(const std::string &name, const std::string &where);
 
+/// Returns the numbers of `names` among the lines of `known`, which are the classes of a training in the order of their
+/// numbers. Where `names` are the numbers 0, 1, … themselves and the training's are not, they mean the training's.
+/// Throws Error, located at `path`, for a name that is not there.
+std::vector<int64_t> numbersAmong(const std::vector<std::string> &names, std::string_view known,
+                                  const std::string &path);
+
 /// Collects names while samples are read, and numbers them at the end.
 class ClassNames {
 public:

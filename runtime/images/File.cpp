@@ -63,6 +63,24 @@ void File::read(int64_t offset, void *target, size_t bytes) const {
   }
 }
 
+std::string readText(const std::string &path, const char *kind) {
+  constexpr int64_t kMostBytes = int64_t(1) << 30;
+  File file(path);
+  if (file.size() > kMostBytes)
+    fail(
+        path,
+        concat("has ", rt::bytesText(file.size()), "; ", kind, "s of at most ", rt::bytesText(kMostBytes), " are read"),
+        "divide it");
+  std::string text(size_t(file.size()), '\0');
+  file.read(0, text.data(), text.size());
+  if (text.starts_with("\xef\xbb\xbf")) // what some editors put before UTF-8
+    text.erase(0, 3);
+  if (text.find('\0') != text.npos)
+    fail(path, concat("is no ", kind, ", because it has bytes of zero"),
+         concat("save the ", kind, " as text in UTF-8"));
+  return text;
+}
+
 bool endsWith(const char *name, size_t length, const char *end) {
   size_t tail = std::strlen(end);
   return length >= tail && strcasecmp(name + length - tail, end) == 0;

@@ -30,6 +30,10 @@ private:
   int64_t size_ = 0, modified_ = 0;
 };
 
+/// Returns the text of a file of at most 1 GiB, without a byte order mark. `kind` is what it should be, for messages:
+/// "list". Throws Error located at the path, also for bytes of zero.
+std::string readText(const std::string &path, const char *kind);
+
 /// Returns whether the name has one of these ends, in any case: endsWith(name, ".jpg").
 bool endsWith(const char *name, size_t length, const char *end);
 /// Returns whether the name is that of a picture: .jpg, .jpeg or .png, in any case.

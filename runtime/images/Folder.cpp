@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Folders of pictures. Only the folders themselves are read here; no file is opened or looked at.
+#include "runtime/images/Folder.h"
 #include "runtime/images/ClassNames.h"
 #include "runtime/images/File.h"
 #include "runtime/images/Source.h"
@@ -123,6 +124,26 @@ private:
   int64_t others_ = 0;
 };
 } // namespace
+
+bool isFolder(const std::string &path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::vector<std::string> filesIn(const std::string &folder) {
+  Place place;
+  Listing listing = list(folder, nullptr, place);
+  std::vector<std::string> names = std::move(listing.others);
+  names.insert(names.end(), listing.pictures.begin(), listing.pictures.end());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string addPicturesIn(const std::string &folder, Source &source) {
+  Walk walk(source, folder);
+  walk.descend("", nullptr, -1);
+  return walk.leftOut();
+}
 
 std::unique_ptr<const Source> openFolder(const std::string &path) {
   std::string root = path.ends_with('/') ? path : path + "/";

@@ -14,7 +14,6 @@ using rt::concat;
 using rt::fail;
 
 namespace {
-constexpr int64_t kMostListBytes = int64_t(1) << 30;
 constexpr char kColumns[] =
     "write a path and a label in each line, or only a path; a heading names the columns path and label";
 
@@ -117,25 +116,10 @@ Columns columnsOf(const std::vector<std::string> &first, const std::string &wher
   }
   return columns;
 }
-
-std::string textOf(const std::string &path) {
-  File file(path);
-  if (file.size() > kMostListBytes)
-    fail(path,
-         concat("has ", rt::bytesText(file.size()), "; lists of at most ", rt::bytesText(kMostListBytes), " are read"),
-         "divide it");
-  std::string text(size_t(file.size()), '\0');
-  file.read(0, text.data(), text.size());
-  if (text.starts_with("\xef\xbb\xbf")) // what some editors put before UTF-8
-    text.erase(0, 3);
-  if (text.find('\0') != text.npos)
-    fail(path, "is no list, because it has bytes of zero", "save the list as text in UTF-8");
-  return text;
-}
 } // namespace
 
 std::unique_ptr<const Source> openList(const std::string &path) {
-  std::string text = textOf(path);
+  const std::string text = readText(path, "list");
   Rows rows(path, text);
   std::vector<std::string> fields;
   if (!rows.next(fields))

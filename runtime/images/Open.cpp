@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Says what a path names.
 #include "runtime/images/File.h"
+#include "runtime/images/Folder.h"
 #include "runtime/images/Source.h"
 #include "runtime/images/Tar.h"
 #include "runtime/support/Error.h"
@@ -22,6 +23,7 @@ bool ends(const std::string &path, std::initializer_list<const char *> list) {
   return std::any_of(list.begin(), list.end(),
                      [&](const char *end) { return endsWith(path.c_str(), path.size(), end); });
 }
+bool isJsonName(const std::string &path) { return ends(path, {".json"}); }
 bool isListName(const std::string &path) { return ends(path, {".csv", ".txt"}); }
 bool isPackedName(const std::string &path) {
   return ends(path, {".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".txz", ".tar.zst", ".tar.lz4"});
@@ -55,6 +57,16 @@ void expand(const std::string &path, size_t from, std::vector<std::string> &path
   }
 }
 
+/// Divides "instances.json:FOLDER" and "VOC2007:SET" at their colon. Returns the path alone where there is nothing of
+/// the kind before a colon.
+std::pair<std::string, std::string> divided(const std::string &path) {
+  const size_t json = path.find(".json:"), colon = json == path.npos ? path.rfind(':') : json + 5;
+  if (colon == path.npos)
+    return {path, ""};
+  const std::string head = path.substr(0, colon);
+  return json != path.npos || isFolder(head) ? std::pair(head, path.substr(colon + 1)) : std::pair(path, std::string());
+}
+
 bool isPattern(const std::string &path) { return ends(path, {".tar"}) && path.find('{') != path.npos; }
 
 /// Returns whether the file begins as a tar archive.
@@ -71,16 +83,25 @@ bool isTar(const std::string &path) {
 bool Source::recognizes(const std::string &path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) // open() says why
-    return ends(path, {".tar", ".csv"}) || isPackedName(path);
+    return ends(path, {".tar", ".csv", ".json"}) || isPackedName(path) || divided(path).first != path;
   if (S_ISDIR(info.st_mode))
     return true;
-  return S_ISREG(info.st_mode) && (ends(path, {".tar"}) || isListName(path) || isPackedName(path) || isTar(path));
+  return S_ISREG(info.st_mode) &&
+         (ends(path, {".tar", ".json"}) || isListName(path) || isPackedName(path) || isTar(path));
 }
 
 std::unique_ptr<const Source> Source::open(const std::string &path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) {
     int error = errno;
+    if (const auto [head, tail] = divided(path); head != path) {
+      if (isJsonName(head))
+        return openCoco(head, tail);
+      if (isVoc(head))
+        return openVoc(head, tail);
+      fail(head, concat("holds no JPEGImages and Annotations, of which '", tail, "' could be a part"),
+           "name a folder of Pascal VOC before the colon, or leave the colon out");
+    }
     if (!isPattern(path))
       failErrno(path, "cannot open", error);
     std::vector<std::string> shards;
@@ -88,7 +109,9 @@ std::unique_ptr<const Source> Source::open(const std::string &path) {
     return openArchives(shards);
   }
   if (S_ISDIR(info.st_mode))
-    return openFolder(path);
+    return isYolo(path) ? openYolo(path) : isVoc(path) ? openVoc(path, "") : openFolder(path);
+  if (isJsonName(path))
+    return openCoco(path, "");
   if (isPackedName(path))
     fail(path, "is a packed archive, in which pictures cannot be found by their place",
          ends(path, {"gz"}) ? "unpack it with gunzip, and name the .tar" : "unpack it, and name the .tar");

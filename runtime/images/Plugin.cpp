@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The C interface of mpc/data.h. No exception leaves it.
+#include "runtime/images/ClassNames.h"
 #include "runtime/images/Png.h"
 #include "runtime/images/Reader.h"
 #include "runtime/images/Source.h"
@@ -74,6 +75,15 @@ const char *className(const mpc_data_source *source, int64_t index) {
   return unwrap(source).classes()[size_t(index)].c_str();
 }
 int64_t label(const mpc_data_source *source, int64_t sample) { return unwrap(source).sample(sample).label; }
+int numberClasses(const mpc_data_source *source, const char *path, const char *known, int64_t *numbers,
+                  mpc_data_error *error) {
+  auto work = [&] {
+    const std::vector<int64_t> found = numbersAmong(unwrap(source).classes(), known, path);
+    std::copy(found.begin(), found.end(), numbers);
+  };
+  return succeeds(error, work, [&] { return std::string(path); }) ? 0 : -1;
+}
+int hasBoxes(const mpc_data_source *source) { return unwrap(source).boxes() != nullptr; }
 void describe(const mpc_data_source *source, int64_t sample, char *where, size_t bytes) {
   if (bytes > 0)
     *where = '\0';
@@ -116,6 +126,21 @@ int make(mpc_picture_maker *handle, int64_t sample, const mpc_draw *draw, uint8_
   return succeeds(error, work, [&] { return maker.describe(); }) ? 0 : -1;
 }
 
+int checkBoxes(const mpc_data_source *source, const char *transform, int64_t room, char *note, size_t bytes,
+               mpc_data_error *error) {
+  auto check = [&] { copy(note, bytes, checkRoom(unwrap(source), PictureSteps::parse(transform, kTransform), room)); };
+  return succeeds(error, check, [] { return std::string(); }) ? 0 : -1;
+}
+
+int64_t makeBoxes(mpc_picture_maker *handle, int64_t sample, const mpc_draw *draw, int64_t room, float *corners,
+                  int64_t *labels, mpc_data_error *error) {
+  Maker &maker = unwrap(handle);
+  int64_t count = -1;
+  auto work = [&] { count = maker.makeBoxes(sample, *draw, room, corners, labels); };
+  succeeds(error, work, [&] { return maker.describe(); });
+  return count;
+}
+
 mpc_data_reader *openReader(const mpc_data_source *source) {
   Reader *reader = nullptr;
   rt::attempt([&] { reader = new Reader(unwrap(source)); });
@@ -155,9 +180,10 @@ extern "C" [[gnu::visibility("default")]] const mpc_data_plugin *mpc_data_entry(
   static const mpc_data_plugin plugin = [] {
     std::snprintf(name, sizeof name, "pictures (libjpeg-turbo %s, libspng %s)", MPC_TEXT(LIBJPEG_TURBO_VERSION),
                   spng_version_string());
-    return mpc_data_plugin{MPC_DATA_ABI, name,       recognizes,  open, close,      samples,   classes,
-                           className,    label,      describe,    note, checkSteps, openMaker, closeMaker,
-                           make,         openReader, closeReader, look, decode,     encode};
+    return mpc_data_plugin{MPC_DATA_ABI, name,       recognizes,  open,          close,      samples,
+                           classes,      className,  label,       numberClasses, describe,   note,
+                           hasBoxes,     checkBoxes, checkSteps,  openMaker,     closeMaker, make,
+                           makeBoxes,    openReader, closeReader, look,          decode,     encode};
   }();
   return &plugin;
 }

@@ -50,20 +50,22 @@ static void addDataOptions(CLI::App &app, const Program *program, std::string_vi
   app.add_option(
          "--data", options.train.data.files,
          "FILE.npz, or INPUT=FILE with .npy, IDX (.gz) or FILE.npz:ARRAY, or pictures: a folder with a folder for each "
-         "class, a .tar or a .csv list; several joined with ','; not needed by a program without inputs, which has one "
+         "class, a .tar or a .csv list, or with boxes: a .json of COCO[:FOLDER], a folder of YOLO or Pascal VOC[:SET]; "
+         "several joined with ','; not needed by a program without inputs, which has one "
          "batch")
       ->required(readsData(program, kind));
   // train has a checkpoint only where it resumes, and then these must agree with it.
   const std::string standard = app.get_name() == "train" ? "" : "; default: as the checkpoint was trained";
   app.add_option(kTransform, options.train.data.transform,
                  concat("STEPS, or INPUT=STEPS: how pictures get the size that the network takes: resize[:SHORTER or "
-                        ":HEIGHTxWIDTH], center-crop; joined with ','; none: do not",
+                        ":HEIGHTxWIDTH], center-crop, largest-boxes; joined with ','; none: do not",
                         standard));
   if (app.get_name() == "train")
     app.add_option(
         kAugment, options.train.data.augment,
         "STEPS, or INPUT=STEPS: random changes of the pictures of training: random-crop[:PADDING], "
-        "random-resized-crop[:LEAST:MOST share of the area], flip[:P], vertical-flip[:P], "
+        "random-resized-crop[:LEAST:MOST share of the area], iou-crop[:LEAST:MOST], zoom-out[:MOST[:P]], flip[:P], "
+        "vertical-flip[:P], "
         "jitter:BRIGHTNESS[:CONTRAST[:SATURATION[:HUE]]], erase[:P]; and of the samples of a batch, with labels that "
         "are probabilities: mixup[:ALPHA], cutmix[:ALPHA]; joined with ','");
   app.add_option("--scale", options.train.data.scale,

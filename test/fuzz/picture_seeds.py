@@ -159,4 +159,16 @@ def list_seeds():
     yield "empty", b""
 
 
-PICTURES = {"jpeg": jpeg_seeds, "png": png_seeds, "tar": tar_seeds, "list": list_seeds}
+def boxes_seeds():
+    yield "coco", (b'c{"images": [{"id": 1, "file_name": "/dev/null", "width": 640, "height": 480}], "annotations": [{"image_id": 1, "category_id": 3, "bbox": [1, 2, 3.5, 4], '
+                   b'"iscrowd": 0, "segmentation": [[1, 2]]}], "categories": [{"id": 3, "name": "cat"}, {"id": 1, "name": "dog"}]}')
+    yield "yolo", b"y0 0.5 0.5 0.25 1\r\n\n79\t1e-1 0.2 0.1 0.1 \n"
+    yield "voc", (b'v<?xml version="1.0"?><annotation a="b"><!-- c --><size><width>640</width><height>480</height></size><object><name>a&amp;b</name><bndbox><xmin>1</xmin>'
+                  b"<ymin>2</ymin><xmax>3</xmax><ymax>4.5</ymax></bndbox></object></annotation>")
+    yield "yaml-map", b"npath: . # x\nnames:\n  0: cat\n  1: 'big dog'\nnc: 2\n"
+    yield "yaml-list", b"nnames: [cat, \"big dog\",\n 'cow'] # x\n"
+    yield "yaml-items", b"nnames:\n- cat\n- dog\n"
+    yield "empty", b""
+
+
+PICTURES = {"jpeg": jpeg_seeds, "png": png_seeds, "tar": tar_seeds, "list": list_seeds, "boxes": boxes_seeds}

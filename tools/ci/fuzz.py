@@ -20,7 +20,7 @@ import time
 import instrumented
 
 SOURCE = os.path.abspath(instrumented.SOURCE)
-RUNTIME = ["npy", "npz", "idx", "safetensors", "log", "manifest", "program", "jpeg", "png", "tar", "list"]
+RUNTIME = ["npy", "npz", "idx", "safetensors", "log", "manifest", "program", "jpeg", "png", "tar", "list", "boxes"]
 COMPILER = ["import", "mlir"]
 LIMITS = ["-max_len=8192", "-timeout=60", "-rss_limit_mb=2048", "-malloc_limit_mb=512"]
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The interface of a data plugin, which reads samples that do not lie in arrays. `libmpc_images.so` reads pictures:
- * from folders of classes, lists of files and tar archives.
+ * from folders of classes, lists of files, tar archives, and annotations with boxes.
  *
  * The runtime looks for the plugin where it looks for a library provider (mpc/library.h). Plugin and runtime share the
  * work: the plugin finds the samples, knows their classes, decodes, resizes, crops and augments; the runtime chooses
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define MPC_DATA_ABI 3
+#define MPC_DATA_ABI 4
 
 typedef struct mpc_data_source mpc_data_source;
 typedef struct mpc_data_reader mpc_data_reader;
@@ -84,10 +84,23 @@ typedef struct mpc_data_plugin {
   int64_t (*classes)(const mpc_data_source *);                       /* 0: the samples have no classes */
   const char *(*class_name)(const mpc_data_source *, int64_t index); /* UTF-8 without control characters */
   int64_t (*label)(const mpc_data_source *, int64_t sample); /* the index of the sample's class; -1: it has none */
+  /* Numbers the source's classes as those of a training, which are the lines of `known` in the order of their numbers:
+   * numbers[i] is that of class i. Returns 0, or -1 and fills `error`, located at `path`, for a class that the training
+   * did not have. */
+  int (*number_classes)(const mpc_data_source *, const char *path, const char *known, int64_t *numbers,
+                        mpc_data_error *error);
   /* Writes where the sample comes from, as in mpc_data_error. */
   void (*describe)(const mpc_data_source *, int64_t sample, char *where, size_t bytes);
   /* Writes what a user should know of the source: "3 files are left out, ...". An empty text: nothing. */
   void (*note)(const mpc_data_source *, char *text, size_t bytes);
+
+  /* Returns 1 if the samples have boxes, each with a class, and no class of their own (label() is then -1), else 0. */
+  int (*has_boxes)(const mpc_data_source *);
+  /* Checks whether a network that takes `room` boxes of a sample takes all that there are, of a source with boxes. If
+   * not, and the steps of `transform` say which ones are kept, it writes that as in note(). Otherwise it fails. Returns
+   * 0, or -1 and fills `error`. */
+  int (*check_boxes)(const mpc_data_source *, const char *transform, int64_t room, char *text, size_t bytes,
+                     mpc_data_error *error);
 
   /* Checks steps, and writes them in their normal form, with all numbers. `option`: "--transform" or "--augment".
    * Returns 0, or -1 and fills `error`. */
@@ -99,6 +112,14 @@ typedef struct mpc_data_plugin {
   void (*close_maker)(mpc_picture_maker *);
   /* Writes a sample. Returns 0, or -1 and fills `error`. */
   int (*make)(mpc_picture_maker *, int64_t sample, const mpc_draw *draw, uint8_t *planes, mpc_data_error *error);
+
+  /* Writes the boxes of a sample, moved as make() moves its pixels for the same draw and clipped to them: corners
+   * [room, 4] are x1, y1, x2, y2 in pixels of what make() writes, from the left upper corner of its left upper pixel,
+   * and labels [room] are classes; either may be null. Rows behind the last box are 0 and -1. Boxes that the steps
+   * leave no part of are left out. Returns the number of boxes, or -1 and fills `error`. It is for makers of a source
+   * with boxes. */
+  int64_t (*make_boxes)(mpc_picture_maker *, int64_t sample, const mpc_draw *draw, int64_t room, float *corners,
+                        int64_t *labels, mpc_data_error *error);
 
   /* These read pictures as they are, for tools and tests. A reader has the buffers of one thread. It must be closed
    * before its source. Null where memory is short. */

@@ -19,8 +19,9 @@ class Threads;
 
 struct DataOptions {
   /// Each element is "FILE.npz" (arrays bound to inputs by name), "INPUT=FILE" (.npy, IDX, IDX.gz),
-  /// "INPUT=FILE.npz:ARRAY", or pictures (a folder, a .tar or a .csv list): "INPUT=PICTURES", or "PICTURES" for the
-  /// input that takes pictures and the one that takes their classes. Or several of these joined with ','.
+  /// "INPUT=FILE.npz:ARRAY", or pictures (a folder, a .tar, a .csv list, or annotations with boxes): "INPUT=PICTURES",
+  /// or "PICTURES" for the input that takes pictures and those that take their classes or boxes. Or several of these
+  /// joined with ','.
   std::vector<std::string> files;
   /// Each element is "INPUT=FACTOR": value * factor, applied before normalize; "INPUT=none", or "none" for every input.
   std::vector<std::string> scale;
@@ -56,6 +57,9 @@ std::vector<const Port *> inputsOf(const std::vector<const Entry *> &entries);
 
 /// Returns "classes: 0 cat, 1 dog", with at most ten of them.
 std::string classesText(const std::vector<std::string> &classes);
+
+/// Returns whether a port may take pictures: floats [samples, channels, height, width].
+bool takesPictures(const Port &port, int64_t batch);
 
 /// Throws Error where bad samples are to be skipped and states are carried from batch to batch: each sample would go on
 /// from the state of another one.
@@ -120,6 +124,7 @@ private:
     bool inFile = false; // true if the elements lie in a file's pages, where another program can change them
     std::shared_ptr<PictureInput> pictures = {}; // null: the array's values are taken as they are
     bool fromFiles = false;                      // whether the pictures come from files
+    PicturePart part = PicturePart::Pixels;      // what is taken of the pictures
     /// Returns whether the maps change any value.
     bool mapped() const { return maps.size() > 1 || !maps[0].identity(); }
     /// Returns the number of elements that the maps divide into channels: those of a sample, or all elements.
@@ -140,8 +145,17 @@ private:
   /// the classes are then added to `unnamed`.
   void bindPictures(const std::string &path, const std::string &name, const std::vector<const Port *> &inputs,
                     const DataOptions &options, std::vector<ClassesOf> &unnamed);
+  /// Does the same for pictures with boxes: the boxes, their classes and their number go to the inputs that fit.
+  void bindBoxes(const std::shared_ptr<PictureFiles> &files, const std::string &path, const std::string &name,
+                 const std::vector<const Port *> &inputs, const DataOptions &options);
   void addPictures(const std::shared_ptr<PictureFiles> &files, const std::string &path, const Port &port,
                    const DataOptions &options);
+  /// Adds a source that takes a part of pictures in files.
+  void addPart(std::shared_ptr<PictureInput> pictures, PicturePart part, const std::string &path,
+               const std::string &name);
+  /// Sets the classes, and returns the numbers of the files' classes among them. `port` takes the numbers.
+  std::vector<int64_t> classNumbers(const PictureFiles &files, const std::string &path, const Port &port,
+                                    const DataOptions &options);
   void addClasses(const PictureFiles &files, const std::string &path, const Port &port, const DataOptions &options);
   void add(const std::string &name, Source source);
   void applyMaps(const DataOptions &options);
@@ -176,7 +190,8 @@ private:
   /// `numbers` is the port's takerOf; with `check` the numbers are checked.
   void writeProbabilities(const Source &source, const Port &port, const Port &numbers, size_t index, bool check,
                           std::byte *target) const;
-  /// Writes a picture as the port takes it; with skipped bad samples, one that cannot be read becomes one of these.
+  /// Writes a picture, or a part of its boxes, as the port takes it; with skipped bad samples, one that cannot be read
+  /// becomes one of these.
   void readPicture(const Source &source, const Port &port, uint32_t sample, const Draw &draw, std::byte *target) const;
   static void checkFinite(const Source &source, size_t at, double value);
   [[noreturn]] static void complain(const Source &source, size_t at, const std::string &what, const std::string &hint);
@@ -185,7 +200,7 @@ private:
 
   std::map<std::string, Source> sources_;
   Preprocessing preprocessing_;
-  std::string note_, augmentation_;
+  std::string note_, boxesNote_, augmentation_;
   Mixing mixing_;
   std::vector<std::string> classes_;
   std::map<std::string, std::shared_ptr<PictureFiles>> collections_; // by their paths

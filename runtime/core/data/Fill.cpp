@@ -88,9 +88,9 @@ void Dataset::writeProbabilities(const Source &source, const Port &port, const P
 void Dataset::readPicture(const Source &source, const Port &port, uint32_t sample, const Draw &draw,
                           std::byte *target) const {
   auto read = [&] {
-    std::vector<std::byte> planes(size_t(source.sampleElements));
-    source.pictures->read(sample, draw, planes.data());
-    source.convertValues(planes.data(), port.dtype, target);
+    std::vector<std::byte> values(size_t(source.sampleElements) * sizeOf(source.array.dtype));
+    source.pictures->read(sample, draw, source.part, values.data());
+    source.convertValues(values.data(), port.dtype, target);
   };
   if (!skipBad_)
     return read();

@@ -3,6 +3,8 @@
 
 #include "runtime/core/data/PicturePlugin.h"
 
+#include <cstring>
+
 namespace mpc::rt {
 
 PictureInput::PictureInput(std::shared_ptr<const PictureFiles> files, Shape picture, const mpc_data_plugin *plugin)
@@ -22,6 +24,19 @@ void PictureInput::setSteps(std::string transform, std::string augment, std::vec
   transform_ = std::move(transform);
   augment_ = std::move(augment);
   erased_ = std::move(erased);
+}
+
+void PictureInput::setBoxes(int64_t room, std::vector<int64_t> numbers) {
+  room_ = room;
+  numbers_ = std::move(numbers);
+}
+
+std::string PictureInput::checkBoxes() const {
+  char text[256] = "";
+  mpc_data_error error = {};
+  if (room_ >= 0 && plugin_->check_boxes(files_->source(), transform_.c_str(), room_, text, sizeof text, &error) != 0)
+    failAs(error);
+  return text;
 }
 
 std::string PictureInput::checkSteps(const std::string &steps, const char *option) const {
@@ -53,16 +68,32 @@ mpc_picture_maker *PictureInput::borrow() const {
   return maker;
 }
 
-void PictureInput::read(int64_t sample, const Draw &draw, std::byte *planes) const {
+bool PictureInput::makeBoxes(mpc_picture_maker *maker, int64_t sample, const mpc_draw &draw, PicturePart part,
+                             std::byte *values, mpc_data_error &error) const {
+  auto *corners = part == PicturePart::Corners ? reinterpret_cast<float *>(values) : nullptr;
+  auto *labels = part == PicturePart::Labels ? reinterpret_cast<int64_t *>(values) : nullptr;
+  const int64_t count = plugin_->make_boxes(maker, sample, &draw, room_, corners, labels, &error);
+  if (count < 0)
+    return false;
+  for (int64_t i = 0; labels && i < count; ++i)
+    labels[i] = numbers_[size_t(labels[i])];
+  if (part == PicturePart::Count)
+    std::memcpy(values, &count, sizeof count);
+  return true;
+}
+
+void PictureInput::read(int64_t sample, const Draw &draw, PicturePart part, std::byte *values) const {
   mpc_picture_maker *maker = borrow();
   const mpc_draw choices = {draw.random, draw.seed, draw.epoch};
   mpc_data_error error = {};
-  int status = plugin_->make(maker, sample, &choices, reinterpret_cast<uint8_t *>(planes), &error);
+  const bool made = part == PicturePart::Pixels
+                        ? plugin_->make(maker, sample, &choices, reinterpret_cast<uint8_t *>(values), &error) == 0
+                        : makeBoxes(maker, sample, choices, part, values, error);
   {
     std::lock_guard lock(mutex_);
     idle_.push_back(maker);
   }
-  if (status != 0)
+  if (!made)
     failAs(error);
 }
 

@@ -19,6 +19,10 @@ struct Draw {
   int64_t epoch = 0;
 };
 
+/// What an input takes of a sample. All but the pixels are its boxes: corners [room, 4] as floats, their classes [room]
+/// and their number as integers of 64 bits.
+enum class PicturePart { Pixels, Corners, Labels, Count };
+
 class PictureInput {
 public:
   /// The input takes pictures [channels, height, width] of the files.
@@ -33,14 +37,22 @@ public:
   int64_t samples() const;
   /// Sets the steps. `erased`: the values of erased pixels, one for each channel.
   void setSteps(std::string transform, std::string augment, std::vector<uint8_t> erased);
+  /// The samples have boxes, of which inputs take `room`. `numbers`: those of the files' classes in the program.
+  void setBoxes(int64_t room, std::vector<int64_t> numbers);
+  /// Returns what a user should know of boxes that are left out, or "". Throws Error for pictures with too many.
+  std::string checkBoxes() const;
   /// Returns the steps in their normal form. `option`: --transform or --augment. Throws Error located at it.
   std::string checkSteps(const std::string &steps, const char *option) const;
 
-  /// Writes the sample's bytes [channels, height, width]. Any thread may call it. Throws Error.
-  void read(int64_t sample, const Draw &draw, std::byte *planes) const;
+  /// Writes a part of the sample, where `values` is aligned for its type; the pixels are bytes [channels, height,
+  /// width]. Any thread may call it. Throws Error.
+  void read(int64_t sample, const Draw &draw, PicturePart part, std::byte *values) const;
 
 private:
   mpc_picture_maker *borrow() const;
+  /// Does what mpc_data_plugin's make_boxes does, with a part of the results. Returns false where that fails.
+  bool makeBoxes(mpc_picture_maker *maker, int64_t sample, const mpc_draw &draw, PicturePart part, std::byte *values,
+                 mpc_data_error &error) const;
 
   const mpc_data_plugin *plugin_;
   std::shared_ptr<const PictureFiles> files_;
@@ -48,6 +60,8 @@ private:
   Shape picture_;
   std::string name_, transform_, augment_;
   std::vector<uint8_t> erased_;
+  int64_t room_ = -1; // for boxes
+  std::vector<int64_t> numbers_;
   mutable std::mutex mutex_;
   mutable std::vector<mpc_picture_maker *> idle_; // makers that no thread uses now
 };

@@ -10,8 +10,7 @@
 
 namespace mpc::rt {
 
-/// Returns whether a port may take pictures: floats [samples, channels, height, width].
-static bool takesPictures(const Port &port, int64_t batch) {
+bool takesPictures(const Port &port, int64_t batch) {
   return port.batched && isFloat(port.dtype) && !port.labelsOf && port.shape.size() == 4 && port.shape[0] == batch &&
          std::max(port.shape[2], port.shape[3]) <= 65535;
 }
@@ -42,13 +41,20 @@ void Dataset::addPictures(const std::shared_ptr<PictureFiles> &files, const std:
          concat("input '", port.name, "' takes ", channels, " channels ", toString(port.shape),
                 "; pictures have 1 or 3"),
          "give arrays in .npz files, or export a network for 1 or 3 channels (channels first)");
+  addPart(std::make_shared<PictureInput>(files, Shape(port.shape.begin() + 1, port.shape.end()),
+                                         picturePlugin(path, options.installation)),
+          PicturePart::Pixels, path, port.name);
+}
+
+void Dataset::addPart(std::shared_ptr<PictureInput> pictures, PicturePart part, const std::string &path,
+                      const std::string &name) {
   Source source;
-  source.array.dtype = MPC_U8;
+  source.array.dtype = part == PicturePart::Pixels ? MPC_U8 : part == PicturePart::Corners ? MPC_F32 : MPC_I64;
   source.where = path;
   source.fromFiles = true;
-  source.pictures = std::make_shared<PictureInput>(files, Shape(port.shape.begin() + 1, port.shape.end()),
-                                                   picturePlugin(path, options.installation));
-  add(port.name, std::move(source));
+  source.pictures = std::move(pictures);
+  source.part = part;
+  add(name, std::move(source));
 }
 
 std::string classesText(const std::vector<std::string> &classes) {
@@ -59,45 +65,8 @@ std::string classesText(const std::vector<std::string> &classes) {
   return classes.size() > kShown ? concat(text, ", … ", classes.size() - 1, " ", classes.back()) : text;
 }
 
-/// Returns "cat, dog, … (12 in all)".
-static std::string listOf(const std::vector<std::string> &names) {
-  constexpr size_t kShown = 10;
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
-    text += concat(i == 0 ? "" : ", ", names[i]);
-  return names.size() > kShown ? concat(text, ", … (", names.size(), " in all)") : text;
-}
-
-/// Returns the numbers of `names` among `known`. Throws Error, located at `path`, for one that is not there.
-static std::vector<int64_t> numbersOf(const std::vector<std::string> &names, const std::vector<std::string> &known,
-                                      const std::string &path) {
-  std::vector<int64_t> numbers;
-  bool counted = true; // whether the classes have no names but their numbers
-  for (size_t i = 0; i < names.size(); ++i)
-    counted &= names[i] == concat(i);
-  if (counted && known.size() >= names.size() && std::find(known.begin(), known.end(), names[0]) == known.end()) {
-    for (size_t i = 0; i < names.size(); ++i)
-      numbers.push_back(int64_t(i));
-    return numbers;
-  }
-  if (counted && std::find(known.begin(), known.end(), names[0]) == known.end())
-    fail(path,
-         concat("has a class of the number ", names.size() - 1, "; the training had ", known.size(),
-                " classes: ", listOf(known)),
-         "number the classes from 0, in the order of the training's");
-  for (const std::string &name : names) {
-    auto at = std::find(known.begin(), known.end(), name);
-    if (at == known.end())
-      fail(path, concat("has the class '", name, "', which the training did not have; it had ", listOf(known)),
-           "give the classes the names that the training's had, or leave that class out");
-    numbers.push_back(at - known.begin());
-  }
-  return numbers;
-}
-
-void Dataset::addClasses(const PictureFiles &files, const std::string &path, const Port &taker,
-                         const DataOptions &options) {
-  const Port port = taker.takesProbabilities() ? taker.ofClassNumbers() : taker;
+std::vector<int64_t> Dataset::classNumbers(const PictureFiles &files, const std::string &path, const Port &port,
+                                           const DataOptions &options) {
   const std::vector<std::string> own = files.classes();
   classes_ = options.classes.empty() ? own : options.classes;
   if (own.empty())
@@ -107,10 +76,13 @@ void Dataset::addClasses(const PictureFiles &files, const std::string &path, con
     if (int64_t(classes_.size()) > range.below)
       fail(path, concat("has ", classes_.size(), " classes; input '", port.name, "' takes ", range.text()),
            "export a network with as many outputs as there are classes");
-  for (const std::string &name : own)
-    if (name.find('\n') != name.npos) // checkpoints separate the names by it
-      fail(path, "has a class whose name contains a line break", "rename it");
-  const std::vector<int64_t> numbers = numbersOf(own, classes_, path);
+  return files.numbersAmong(classes_, path);
+}
+
+void Dataset::addClasses(const PictureFiles &files, const std::string &path, const Port &taker,
+                         const DataOptions &options) {
+  const Port port = taker.takesProbabilities() ? taker.ofClassNumbers() : taker;
+  const std::vector<int64_t> numbers = classNumbers(files, path, port, options);
   auto labels = std::make_shared<std::vector<int64_t>>();
   for (int64_t i = 0, count = files.samples(); i < count; ++i)
     labels->push_back(numbers.at(size_t(files.label(i))));
@@ -137,6 +109,8 @@ void Dataset::bindPictures(const std::string &path, const std::string &name, con
   std::shared_ptr<PictureFiles> &files = collections_[path];
   if (!files)
     files = std::make_shared<PictureFiles>(path, options.installation);
+  if (files->hasBoxes())
+    return bindBoxes(files, path, name, inputs, options);
   std::vector<const Port *> pictures, classes;
   for (const Port *port : inputs) {
     if (!name.empty() && port->name != name)
@@ -173,13 +147,15 @@ std::vector<std::string> Dataset::notesOnFiles() const {
   for (const auto &[path, files] : collections_)
     if (std::string note = files->note(); !note.empty())
       notes.push_back(concat(path, ": ", note));
+  if (!boxesNote_.empty())
+    notes.push_back(boxesNote_);
   return notes;
 }
 
 std::vector<std::string> Dataset::pictureInputs(bool fromFiles) const {
   std::vector<std::string> names;
   for (const auto &[name, source] : sources_)
-    if (fromFiles ? source.fromFiles : source.pictures != nullptr)
+    if (source.part == PicturePart::Pixels && (fromFiles ? source.fromFiles : source.pictures != nullptr))
       names.push_back(name);
   return names;
 }
@@ -216,7 +192,7 @@ void Dataset::applySteps(const DataOptions &options, const std::vector<const Por
   std::set<std::string> seen;
   for (const Port *port : inputs) {
     Source &source = sources_.at(port->name);
-    if (!source.pictures || !seen.insert(port->name).second)
+    if (!source.pictures || source.part != PicturePart::Pixels || !seen.insert(port->name).second)
       continue;
     const std::string &steps = augment[port->name];
     auto preprocessing = preprocessing_.inputs.find(port->name);
@@ -225,6 +201,8 @@ void Dataset::applySteps(const DataOptions &options, const std::vector<const Por
       transform = preprocessing->second.transform = // in its normal form, which checkpoints hold
           source.pictures->checkSteps(preprocessing->second.transform, kTransform);
     source.pictures->setSteps(transform, steps, bytesOfZero(source.maps, size_t(port->shape[1])));
+    if (const std::string note = source.pictures->checkBoxes(); !note.empty())
+      boxesNote_ = concat(source.where, ": ", note);
     const std::string mixing = port->name == mixing_.input ? mixing_.text() : "";
     if (!steps.empty() || !mixing.empty())
       augmentation_ += concat(augmentation_.empty() ? "" : "; ", port->name, ": ", steps,

@@ -25,7 +25,7 @@ public:
             plane,
             array_.pixels + sample_ * plane * array_.channels};
   }
-  std::string describe() const override { return rt::concat(array_.name, ": sample ", sample_); }
+  std::string describe(int64_t sample) const override { return rt::concat(array_.name, ": sample ", sample); }
 
 private:
   mpc_picture_array array_;

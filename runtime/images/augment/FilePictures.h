@@ -9,7 +9,7 @@ namespace mpc::images {
 
 class FilePictures final : public Pictures {
 public:
-  explicit FilePictures(const Source &source) : reader_(source) {}
+  explicit FilePictures(const Source &source) : source_(source), reader_(source) {}
 
   PictureSize look(int64_t sample) override {
     const mpc_picture_size size = reader_.look(sample);
@@ -19,9 +19,11 @@ public:
     const mpc_picture picture = reader_.decode(channels, least.width, least.height);
     return {{picture.width, picture.height}, channels, ptrdiff_t(picture.row_bytes), channels, 1, picture.pixels};
   }
-  std::string describe() const override { return reader_.describe(); }
+  std::string describe(int64_t sample) const override { return source_.describe(sample); }
+  const BoxTable *boxes() const override { return source_.boxes(); }
 
 private:
+  const Source &source_;
   Reader reader_;
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/images/augment/Geometry.h"
 
+#include "runtime/images/augment/Region.h"
 #include "runtime/support/Error.h"
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace mpc::images {
 
@@ -74,16 +76,57 @@ static void randomResizedCrop(Geometry &g, const PictureStep &step, PictureSize 
   g.box = {double((size.width - width) / 2), double((size.height - height) / 2), double(width), double(height)};
 }
 
+/// Takes a region of the picture, which may reach beyond its edges into black pixels, and resizes it. What is visible
+/// of it begins and ends at whole pixels of the result.
+static void take(Geometry &g, const Box &region, PictureSize size, PictureSize target) {
+  const double left = std::max(region.x, 0.0), right = std::min(region.x + region.width, double(size.width));
+  const double top = std::max(region.y, 0.0), bottom = std::min(region.y + region.height, double(size.height));
+  g.box = {left, top, right - left, bottom - top};
+  const double scaleX = target.width / region.width, scaleY = target.height / region.height;
+  const int x = std::min(int(std::nearbyint((left - region.x) * scaleX)), target.width - 1);
+  const int y = std::min(int(std::nearbyint((top - region.y) * scaleY)), target.height - 1);
+  g.resized = {std::max(int(std::nearbyint((right - region.x) * scaleX)) - x, 1),
+               std::max(int(std::nearbyint((bottom - region.y) * scaleY)) - y, 1)};
+  g.visible = {0, 0, g.resized};
+  g.window = {-x, -y, target};
+}
+
+std::vector<LabelledBox> moved(std::span<const LabelledBox> boxes, const Geometry &g) {
+  const double scaleX = g.resized.width / g.box.width, scaleY = g.resized.height / g.box.height;
+  const double left = std::max(g.visible.x, g.window.x) - g.window.x,
+               top = std::max(g.visible.y, g.window.y) - g.window.y;
+  const double right = std::min(g.visible.x + g.visible.size.width - g.window.x, g.window.size.width);
+  const double bottom = std::min(g.visible.y + g.visible.size.height - g.window.y, g.window.size.height);
+  std::vector<LabelledBox> result;
+  for (LabelledBox box : boxes) {
+    box.x1 = (box.x1 - g.box.x) * scaleX - g.window.x, box.x2 = (box.x2 - g.box.x) * scaleX - g.window.x;
+    box.y1 = (box.y1 - g.box.y) * scaleY - g.window.y, box.y2 = (box.y2 - g.box.y) * scaleY - g.window.y;
+    const double x = (box.x1 + box.x2) / 2, y = (box.y1 + box.y2) / 2;
+    if (!(x > left && x < right && y > top && y < bottom))
+      continue;
+    box.x1 = std::max(box.x1, left), box.x2 = std::min(box.x2, right);
+    box.y1 = std::max(box.y1, top), box.y2 = std::min(box.y2, bottom);
+    if (g.flip)
+      std::tie(box.x1, box.x2) = std::pair(g.window.size.width - box.x2, g.window.size.width - box.x1);
+    if (g.verticalFlip)
+      std::tie(box.y1, box.y2) = std::pair(g.window.size.height - box.y2, g.window.size.height - box.y1);
+    result.push_back(box);
+  }
+  return result;
+}
+
 Geometry geometryOf(const PictureSteps &transform, const PictureSteps &augment, PictureSize size, PictureSize target,
-                    const mpc_draw &draw, int64_t sample, rt::FunctionRef<std::string()> where) {
+                    std::span<const LabelledBox> boxes, const mpc_draw &draw, int64_t sample,
+                    rt::FunctionRef<std::string()> where) {
   Geometry g;
+  Box region = {0, 0, double(size.width), double(size.height)};
   g.box = {0, 0, double(size.width), double(size.height)};
   g.resized = size;
   g.window = g.visible = {0, 0, size};
   for (const PictureStep &step : transform.steps) {
     if (step.kind == PictureStep::Resize)
       resize(g, step, target, where);
-    else
+    else if (step.kind == PictureStep::CenterCrop)
       crop(g, centered(g.resized.width, target.width), centered(g.resized.height, target.height), target);
   }
   for (size_t i = 0; draw.random && i < augment.steps.size(); ++i) {
@@ -92,6 +135,11 @@ Geometry geometryOf(const PictureSteps &transform, const PictureSteps &augment, 
     switch (step.kind) {
     case PictureStep::RandomResizedCrop:
       randomResizedCrop(g, step, size, target, draws);
+      break;
+    case PictureStep::ZoomOut:
+    case PictureStep::IouCrop:
+      step.kind == PictureStep::ZoomOut ? zoomOut(region, step, draws) : iouCrop(region, step, boxes, draws);
+      take(g, region, size, target);
       break;
     case PictureStep::RandomCrop: {
       const int padding = int(step.numbers[0]);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 namespace mpc::images {
 
@@ -18,6 +19,32 @@ Maker::Maker(std::unique_ptr<Pictures> pictures, const mpc_picture_input &input)
     if (step.kind == PictureStep::Jitter && channels_ != 1 && channels_ != 3)
       rt::fail(kAugment, rt::concat("jitter changes colours, and the input takes ", channels_, " channels"),
                "leave jitter out");
+  if (!pictures_->boxes() && (augment_.has(PictureStep::IouCrop) || transform_.has(PictureStep::LargestBoxes)))
+    rt::fail(augment_.has(PictureStep::IouCrop) ? kAugment : kTransform,
+             rt::concat(augment_.has(PictureStep::IouCrop) ? "iou-crop" : "largest-boxes",
+                        " looks at the boxes of pictures, and these have none"),
+             "leave it out, or give pictures with boxes: an instances.json of COCO, or a folder of YOLO or Pascal VOC");
+}
+
+constexpr char kTooManyBoxes[] = "export a network that takes more boxes, or add largest-boxes to --transform, which "
+                                 "keeps the largest ones";
+
+static std::string tooManyBoxes(int64_t count, int64_t room) {
+  return rt::concat("has ", count, " boxes, and the network takes ", room);
+}
+
+std::string checkRoom(const Source &source, const PictureSteps &transform, int64_t room) {
+  int64_t pictures = 0;
+  for (int64_t sample = 0; sample < source.samples(); ++sample) {
+    const auto count = int64_t(source.boxes()->of(sample).size());
+    if (count > room && !transform.has(PictureStep::LargestBoxes))
+      rt::fail(source.describe(sample), tooManyBoxes(count, room), kTooManyBoxes);
+    pictures += count > room;
+  }
+  if (pictures == 0)
+    return "";
+  return rt::concat(pictures, pictures == 1 ? " picture has" : " pictures have", " more than ", room,
+                    " boxes; the largest ", room, pictures == 1 ? " of it are kept" : " of each are kept");
 }
 
 /// Exchanges left and right of each line, or top and bottom.
@@ -46,9 +73,56 @@ static void copyWindow(const PictureView &view, const Window &window, uint8_t *o
     }
 }
 
+PictureSize Maker::look(int64_t sample) {
+  sample_ = sample;
+  const PictureSize size = pictures_->look(sample);
+  if (const BoxTable *boxes = pictures_->boxes())
+    boxes->remember(sample, size);
+  return size;
+}
+
+Geometry Maker::geometry(PictureSize full, std::span<const LabelledBox> boxes, const mpc_draw &draw) const {
+  return geometryOf(transform_, augment_, full, size_, boxes, draw, sample_, [&] { return describe(); });
+}
+
+int64_t Maker::makeBoxes(int64_t sample, const mpc_draw &draw, int64_t room, float *corners, int64_t *labels) {
+  sample_ = sample;
+  const BoxTable &table = *pictures_->boxes();
+  PictureSize full = table.remembered(sample);
+  if (full.width == 0)
+    full = look(sample);
+  std::vector<LabelledBox> boxes = table.inPixels(sample, full);
+  boxes = moved(boxes, geometry(full, boxes, draw));
+  const auto most = size_t(room);
+  if (boxes.size() > most && transform_.has(PictureStep::LargestBoxes)) {
+    std::vector<size_t> kept(boxes.size());
+    std::iota(kept.begin(), kept.end(), size_t(0));
+    std::stable_sort(kept.begin(), kept.end(), [&](size_t a, size_t b) { return boxes[a].area() > boxes[b].area(); });
+    kept.resize(most);
+    std::sort(kept.begin(), kept.end()); // they stay in their order
+    for (size_t i = 0; i < most; ++i)
+      boxes[i] = boxes[kept[i]];
+    boxes.resize(most);
+  }
+  if (boxes.size() > most)
+    rt::fail("", tooManyBoxes(int64_t(boxes.size()), room), kTooManyBoxes);
+  for (size_t i = 0; i < most; ++i) {
+    const LabelledBox box = i < boxes.size() ? boxes[i] : LabelledBox{0, 0, 0, 0, -1};
+    const double of[] = {box.x1, box.y1, box.x2, box.y2};
+    if (corners)
+      std::copy_n(of, 4, corners + 4 * i);
+    if (labels)
+      labels[i] = box.label;
+  }
+  return int64_t(boxes.size());
+}
+
 void Maker::make(int64_t sample, const mpc_draw &draw, uint8_t *planes) {
-  const PictureSize full = pictures_->look(sample);
-  const Geometry g = geometryOf(transform_, augment_, full, size_, draw, sample, [&] { return pictures_->describe(); });
+  const PictureSize full = look(sample);
+  std::vector<LabelledBox> boxes;
+  if (draw.random && augment_.has(PictureStep::IouCrop))
+    boxes = pictures_->boxes()->inPixels(sample, full);
+  const Geometry g = geometry(full, boxes, draw);
   const bool whole = g.resized.width == g.box.width && g.resized.height == g.box.height; // nothing is resized
   // Decode as many pixels as the box needs to have at least those of the result.
   PictureSize least = full;

@@ -8,6 +8,8 @@
 
 namespace mpc::images {
 
+class BoxTable;
+
 /// A size in pixels.
 struct PictureSize {
   int width = 0, height = 0;
@@ -35,8 +37,10 @@ public:
   /// Returns the pixels of the picture that look() opened; they are valid until the next call. The result may be
   /// smaller than the picture, but not smaller than `least` unless the picture itself is. Throws Error.
   virtual PictureView decode(int channels, PictureSize least) = 0;
-  /// Returns where the sample that look() opened comes from.
-  virtual std::string describe() const = 0;
+  /// Returns where a sample comes from.
+  virtual std::string describe(int64_t sample) const = 0;
+  /// Returns the boxes of the samples, or null where they have none.
+  virtual const BoxTable *boxes() const { return nullptr; }
 };
 
 } // namespace mpc::images

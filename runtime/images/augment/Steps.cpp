@@ -31,8 +31,11 @@ constexpr double kMostPixels = 65535;
 constexpr Form kForms[] = {
     {"resize", "resize[:SHORTER or :HEIGHTxWIDTH]", false, 0, 2, {{0, 1, kMostPixels}, {0, 1, kMostPixels}}},
     {"center-crop", "center-crop", false, 0, 0, {}},
+    {"largest-boxes", "largest-boxes", false, 0, 0, {}},
     {"random-crop", "random-crop[:PADDING]", true, 0, 1, {{0, 0, kMostPixels}}},
     {"random-resized-crop", "random-resized-crop[:LEAST:MOST]", true, 0, 2, {{0.08, 1e-4, 1}, {1, 1e-4, 1}}},
+    {"iou-crop", "iou-crop[:LEAST:MOST]", true, 0, 2, {{0.3, 1e-2, 1}, {1, 1e-2, 1}}},
+    {"zoom-out", "zoom-out[:MOST[:P]]", true, 0, 2, {{4, 1, 16}, {0.5, 0, 1}}},
     {"flip", "flip[:P]", true, 0, 1, {{0.5, 0, 1}}},
     {"vertical-flip", "vertical-flip[:P]", true, 0, 1, {{0.5, 0, 1}}},
     {"jitter",
@@ -105,8 +108,12 @@ static PictureStep parseStep(std::string_view text, const std::string &option) {
     step.numbers.push_back(numberIn(parts[i], *form, i, option));
   for (size_t i = parts.size(); i < form->most && step.kind != PictureStep::Resize; ++i)
     step.numbers.push_back(form->numbers[i].standard);
-  if (step.kind == PictureStep::RandomResizedCrop && step.numbers[0] > step.numbers[1])
-    fail(option, concat("'", text, "' has a least share of the area above the most"), "write the smaller number first");
+  if ((step.kind == PictureStep::RandomResizedCrop || step.kind == PictureStep::IouCrop) &&
+      step.numbers[0] > step.numbers[1])
+    fail(option,
+         concat("'", text, "' has a least share of the ", step.kind == PictureStep::IouCrop ? "sides" : "area",
+                " above the most"),
+         "write the smaller number first");
   return step;
 }
 
@@ -116,13 +123,18 @@ PictureSteps PictureSteps::parse(std::string_view text, const std::string &optio
     return result;
   for (std::string_view item : rt::split(text, ',')) {
     PictureStep step = parseStep(item, option);
-    if (step.kind == PictureStep::Resize && !result.empty() && result.steps.back().kind != PictureStep::Resize)
+    if (step.kind == PictureStep::Resize && result.has(PictureStep::CenterCrop))
       fail(option, "a crop is followed by resize", "write resize first");
-    const bool cropped = std::any_of(result.steps.begin(), result.steps.end(), [](const PictureStep &earlier) {
-      return earlier.kind == PictureStep::RandomCrop || earlier.kind == PictureStep::RandomResizedCrop;
-    });
-    if (step.kind == PictureStep::RandomResizedCrop && cropped)
-      fail(option, "a crop is followed by random-resized-crop, which takes its part of the whole picture",
+    const bool cropped = result.has(PictureStep::RandomCrop) || result.has(PictureStep::RandomResizedCrop) ||
+                         result.has(PictureStep::IouCrop);
+    const bool whole = step.kind == PictureStep::RandomResizedCrop || step.kind == PictureStep::IouCrop ||
+                       step.kind == PictureStep::ZoomOut;
+    if (whole && cropped)
+      fail(option,
+           concat("a crop is followed by ", kForms[step.kind].name, ", which takes its part of the whole picture"),
+           step.kind == PictureStep::ZoomOut ? "write zoom-out first" : "leave one of them out");
+    if (whole && step.kind != PictureStep::IouCrop && result.has(PictureStep::ZoomOut))
+      fail(option, concat("zoom-out is followed by ", kForms[step.kind].name, ", and only iou-crop may follow it"),
            "leave one of them out");
     result.steps.push_back(std::move(step));
   }

@@ -60,7 +60,11 @@ void inspectSource(std::unique_ptr<const images::Source> source, bool read) {
   images::Reader reader(*source);
   for (int64_t i = 0; i < source->samples(); ++i) {
     int64_t label = source->sample(i).label;
-    check(classes == 0 ? label == -1 : label >= 0 && label < classes, "a label that is no class");
+    const bool has = classes > 0 && !source->boxes(); // otherwise the classes are those of boxes
+    check(has ? label >= 0 && label < classes : label == -1, "a label that is no class");
+    if (source->boxes())
+      for (const images::LabelledBox &box : source->boxes()->of(i))
+        check(box.area() > 0 && box.label >= 0 && box.label < classes, "a box without an area or a class");
     check(!source->describe(i).empty(), "a sample without a place");
     if (read && i < 20)
       acceptsPicture([&] {

@@ -77,9 +77,9 @@ TEST(Folders, WithoutOrderAreRefused) {
   expectRefused(empty.path(), empty.path(), "holds no picture");
   empty.write("notes.txt", "x");
   expectRefused(empty.path(), empty.path(), "holds no picture, but other files such as " + empty / "notes.txt");
-  annotations.write("images/1.jpg", "x");
-  annotations.write("labels/1.xml", "x");
-  expectRefused(annotations.path(), annotations / "labels", "is no class");
+  annotations.write("pictures/1.jpg", "x");
+  annotations.write("notes/1.xml", "x");
+  expectRefused(annotations.path(), annotations / "notes", "is no class");
   expectRefused(empty / "missing", empty / "missing", "cannot open: No such file or directory");
 }
 
