@@ -33,6 +33,8 @@ test-torch: build
 	$(PYTHON) test/torch/verified.py --build $(BUILD) --markdown $(BUILD)/verify.md
 	$(PYTHON) -B test/torch/tensorboard_checks.py --build $(BUILD)
 	$(PYTHON) -B test/torch/augmentation_checks.py --build $(BUILD)
+	$(PYTHON) -B test/torch/detection.py
+	$(PYTHON) -B test/torch/detection_ops.py --build $(BUILD) --markdown $(BUILD)/detection_ops.md
 
 # By hand: all fuzz targets, SECONDS each (test/fuzz); TARGETS names some of them.
 SECONDS := 600

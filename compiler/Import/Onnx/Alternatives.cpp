@@ -15,9 +15,6 @@ static constexpr char kIntegers[] =
     "export the network before it is quantized: mpc trains floats, and --precision lowers them";
 static constexpr char kText[] =
     "prepare such data before the network, and give the network the resulting numbers as an input";
-static constexpr char kWindow[] = "compute the window before the export, so that it is a constant of the model";
-static constexpr char kRegions[] =
-    "pick the points with Gather or GatherND, and weight them by products (bilinear interpolation), in the module";
 static constexpr char kDataShape[] =
     "shapes may not depend on data: keep all elements, and choose between them with Where or a mask";
 static constexpr char kOptional[] = "export a module whose values are tensors, without optional ones";
@@ -28,25 +25,16 @@ llvm::StringRef onnx_import::insteadOf(llvm::StringRef op) {
       // Choices, and sums over windows.
       {"Unique", kDataShape},
       {"GlobalLpPool", "take the norm over the spatial dimensions (ReduceL1, ReduceL2)"},
-      {"CenterCropPad", "cut and pad with fixed sizes (Slice, Pad)"},
-      {"ReverseSequence", "give the reversed positions as an input, and pick the elements with GatherElements"},
-      {"Col2Im", "write it as a transposed convolution (ConvTranspose) whose weights are ones and zeros"},
       {"MaxUnpool", "write the elements to their places with ScatterND"},
-      {"DFT", "multiply by the cosines and sines of the transform as a constant matrix (MatMul)"},
       // Pictures.
-      {"DeformConv", kRegions},
       // These ops belong before the network, or before its quantization.
       {"ImageDecoder", kText},
       {"MelWeightMatrix", "compute the matrix before the export, so that it is a constant of the model"},
       {"RegexFullMatch", kText},
-      {"STFT", kText},
       {"StringConcat", kText},
       {"StringNormalizer", kText},
       {"StringSplit", kText},
       {"TfIdfVectorizer", kText},
-      {"BlackmanWindow", kWindow},
-      {"HammingWindow", kWindow},
-      {"HannWindow", kWindow},
       {"ConvInteger", kIntegers},
       {"DequantizeLinear", kIntegers},
       {"DynamicQuantizeLinear", kIntegers},

@@ -10,7 +10,7 @@ using namespace mpc::onnx_import;
 llvm::ArrayRef<OpFamily> onnx_import::opFamilies() {
   static const llvm::SmallVector<OpFamily> families = {
       mathOps(),   logicOps(),  controlOps(),  reduceOps(),    nnOps(),          normOps(),     lossOps(),
-      tensorOps(), indexOps(),  scatterOps(),  selectionOps(), detectionOps(),   samplingOps(), constantOps(),
+      tensorOps(), indexOps(),  scatterOps(),  selectionOps(), detectionOps(),   samplingOps(), bitOps(), spectrumOps(), patchOps(), constantOps(),
       resizeOps(), randomOps(), sequenceOps(), attentionOps(), contractionOps(), orderOps(),    recurrentOps()};
   return families;
 }

@@ -24,13 +24,13 @@ def Train_Dialect : Dialect {
 
     On results, `train.role` is "loss", "grad_norm" (the norm of a step's gradients), "sample_loss", "sample_weight", "output" or "grad", the latter with `train.of`, the parameter's name. Results of
     functions also say how they depend on the batch's samples: with `train.batched` the leading dimension counts the samples, and each sample alone
-    decides its own part; with `train.fixed` the result does not depend on the samples; without either, samples are mixed or lie along another dimension.
+    decides its own part, or the file calls that dimension the batch; with `train.fixed` the result does not depend on the samples; without either, samples are mixed or lie along another dimension.
 
     A `graph.batch_norm` names the variables of its running statistics in `train.running_mean` and `train.running_variance`, which its evaluation form reads.
     They also keep two norms of one input apart whose running statistics differ: such norms compute the same in training and merge without the attributes.
 
     Variables have `train.name`, too, where their symbol is not the initializer's name; `train.node` and `train.input` say which input of which node a
-    variable serves where it does not stand for an initializer of its own (Names.h). `train.average` marks the moving average of a parameter and holds its decay (Averages.h). Of the module, `train.metrics` is an array of {name, kind, logits, labels, axis[, ignore]},
+    variable serves where it does not stand for an initializer of its own (Names.h). `train.average` marks the moving average of a parameter and holds its decay (Averages.h). Of the module, `train.metrics` is an array of {name, kind, logits, labels, axis[, ignore][, detections, boxes, nms, max_detections, score_threshold[, iou]]},
     one for each metric that `eval` measures, and `train.assumed` is an array of texts that say what was chosen where the user said nothing.
 
     State that passes make is named after its owner: `@"<parameter>/<slot>"`, `@"<step>/lr"`, `@"<step>/scale"`.

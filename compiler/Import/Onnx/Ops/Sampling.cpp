@@ -163,6 +163,82 @@ static void gridSample(Node &n) {
   n.out(0, n.reshape(n.cast(n.transpose(y, {0, 2, 1}), n.element(0)), result));
 }
 
+/// DeformConv (Dai et al. 2017; torchvision's deform_conv2d): a convolution each of whose taps reads, by linear
+/// interpolation, at a place of its own, and is multiplied by a mask of its own. Coordinates are fp32.
+static void deformConv(Node &n) {
+  const int64_t group = n.intAttribute("group", 1), offsets = n.intAttribute("offset_group", 1);
+  if (n.rank(0) != 4 || n.rank(1) != 4 || n.rank(2) != 4)
+    n.limit("only two spatial dimensions are supported");
+  const Shape x(n.shape(0)), w(n.shape(1)), out(n.shape(2).drop_front(2));
+  const Shape kernel = n.intsAttribute("kernel_shape").value_or(Shape(ArrayRef(w).drop_front(2))),
+              strides = n.intsAttribute("strides").value_or(Shape(2, 1)),
+              dilations = n.intsAttribute("dilations").value_or(Shape(2, 1)),
+              pads = n.intsAttribute("pads").value_or(Shape(4, 0));
+  const int64_t taps = w[2] * w[3], points = out[0] * out[1];
+  if (group < 1 || offsets < 1 || x[1] != w[1] * group || x[1] % offsets != 0 || w[0] % group != 0 ||
+      ArrayRef<int64_t>(kernel) != ArrayRef(w).drop_front(2) || strides.size() != 2 || dilations.size() != 2 ||
+      pads.size() != 4 || n.shape(2)[0] != x[0] || n.shape(2)[1] != offsets * taps * 2)
+    n.fail("the shapes of input, weights and offsets do not fit together");
+  for (int64_t d = 0; d < 2; ++d)
+    if (out[d] != (x[2 + d] + pads[d] + pads[2 + d] - dilations[d] * (w[2 + d] - 1) - 1) / strides[d] + 1)
+      n.fail("the offsets do not have the extent of the result along dimension " + Twine(d));
+  if (n.type(0).getNumElements() == 0 || points == 0)
+    n.limit("tensors without elements are not supported");
+  const Grid g{n, true, Padding::Zeros};
+  const int64_t samples = x[0], width = x[1] / offsets;
+  // Where each tap reads: [samples * offsets, taps, points].
+  Value moved = n.reshape(n.cast(n.floatIn(2), n.b.getF32Type()), {samples * offsets, taps, 2, points});
+  auto coordinate = [&](int64_t d) {
+    std::vector<double> regular;
+    for (int64_t t = 0; t < taps; ++t)
+      for (int64_t p = 0; p < points; ++p) {
+        const int64_t tap = d == 0 ? t / w[3] : t % w[3], at = d == 0 ? p / out[1] : p % out[1];
+        regular.push_back(double(at * strides[d] - pads[d] + tap * dilations[d]));
+      }
+    Value off = n.reshape(n.slice(moved, {0, 0, d, 0}, {samples * offsets, taps, 1, points}, {1, 1, 1, 1}),
+                          {samples * offsets, taps, points});
+    HostTensor table = HostTensor::fromDoubles(RankedTensorType::get({1, taps, points}, n.b.getF32Type()), regular);
+    table.splat = regular.size() == 1;
+    return n.add(off, n.constantValue(table));
+  };
+  const int64_t places = samples * offsets * taps * points;
+  Value sample = n.iota(n.tensorType({samples * offsets, 1, 1}, n.b.getI64Type()), 0);
+  auto linear = [&](int64_t d) -> SmallVector<Tap> {
+    Value at = coordinate(d), low = n.unary<FloorOp>(at), rest = n.sub(at, low);
+    return {g.at(low, n.sub(g.f(1), rest), x[2 + d]), g.at(n.add(low, g.f(1)), rest, x[2 + d])};
+  };
+  SmallVector<Value> indices, weights;
+  const SmallVector<Tap> rows = linear(0), columns = linear(1);
+  for (const Tap &row : rows)
+    for (const Tap &column : columns) {
+      Value line = n.add(n.mul(sample, n.i64(x[2])), row.index);
+      indices.push_back(n.reshape(n.add(n.mul(line, n.i64(x[3])), column.index), {places, 1}));
+      weights.push_back(n.reshape(n.mul(row.weight, column.weight), {places, 1}));
+    }
+  auto joined = [&](ArrayRef<Value> parts) {
+    return n.make<ConcatOp>(parts, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(1); }).getResult();
+  };
+  Value pixels = n.reshape(n.cast(n.floatIn(0), n.b.getF32Type()), {samples * offsets, width, x[2] * x[3]});
+  pixels = n.reshape(n.transpose(pixels, {0, 2, 1}), {samples * offsets * x[2] * x[3], width});
+  Value read = n.mul(n.gather(pixels, joined(indices), 0), n.reshape(joined(weights), {places, 4, 1}));
+  Value columnsRead = n.reshape(n.sum(read, {1}, /*keepdims=*/false), {samples, offsets, taps, points, width});
+  if (n.has(4))
+    columnsRead = n.mul(columnsRead,
+                        n.reshape(n.cast(n.floatIn(4), n.b.getF32Type()), {samples, offsets, taps, points, 1}));
+  // A product for each group: [samples, group, points, channels * taps] by [group, channels * taps, results].
+  Value left = n.transpose(n.cast(columnsRead, n.element(0)), {0, 1, 4, 3, 2});
+  left = n.reshape(left, {samples, group, w[1], points, taps});
+  left = n.reshape(n.transpose(left, {0, 1, 3, 2, 4}), {samples, group, points, w[1] * taps});
+  Value right = n.transpose(n.reshape(n.floatIn(1), {group, w[0] / group, w[1] * taps}), {0, 2, 1});
+  Value y = n.make<MatMulOp>(ValueRange{left, n.broadcast(n.reshape(right, {1, group, w[1] * taps, w[0] / group}),
+                                                          {samples, group, w[1] * taps, w[0] / group})})
+                .getResult();
+  y = n.reshape(n.transpose(y, {0, 1, 3, 2}), {samples, w[0], out[0], out[1]});
+  if (n.has(3))
+    y = n.add(y, n.reshape(n.in(3), {1, w[0], 1, 1}));
+  n.out(0, y);
+}
+
 /// AffineGrid (torch's affine_grid): the coordinates theta [samples, d, d + 1] times (x, y, ..., 1) of each pixel. The
 /// sums are fp32.
 static void affineGrid(Node &n) {
@@ -200,6 +276,7 @@ static void affineGrid(Node &n) {
 OpFamily onnx_import::samplingOps() {
   static const OpRow rows[] = {
       {"GridSample", 16, kMaxOpset, 2, 1, "", "", gridSample},
+      {"DeformConv", 19, kMaxOpset, 5, 1, "dwdbd", "two spatial dimensions", deformConv},
       {"AffineGrid", 20, kMaxOpset, 2, 1, "", "constant size", affineGrid},
   };
   return {"Sampling", rows};
