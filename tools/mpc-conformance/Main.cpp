@@ -118,8 +118,9 @@ bool isStated(const ImportProblem &problem, const Outline &outline) {
 }
 
 /// Says how the results differ, or returns "". As in onnx.backend.test.runner rtol is 1e-3 and atol 1e-7; both are
-/// widened to the precision of 16-bit results. For random numbers only shape and type are compared. A transform's expected
-/// numbers come from numpy, which adds in fp32, so where they cancel they are right to half a unit of the largest one.
+/// widened to the precision of 16-bit results. For random numbers only shape and type are compared. A transform's
+/// expected numbers come from numpy, which adds in fp32, so where they cancel they are right to half a unit of the
+/// largest one.
 std::string compare(const rt::Tensor &got, const rt::TensorView &want, const Outline &outline) {
   if (got.shape != want.shape)
     return "shape " + rt::toString(got.shape) + ", not " + rt::toString(want.shape);

@@ -9,9 +9,10 @@ using namespace mpc::onnx_import;
 
 llvm::ArrayRef<OpFamily> onnx_import::opFamilies() {
   static const llvm::SmallVector<OpFamily> families = {
-      mathOps(),   logicOps(),  controlOps(),  reduceOps(),    nnOps(),          normOps(),     lossOps(),
-      tensorOps(), indexOps(),  scatterOps(),  selectionOps(), detectionOps(),   samplingOps(), bitOps(), spectrumOps(), patchOps(), constantOps(),
-      resizeOps(), randomOps(), sequenceOps(), attentionOps(), contractionOps(), orderOps(),    recurrentOps()};
+      mathOps(),     logicOps(),    controlOps(),   reduceOps(),      nnOps(),        normOps(),
+      lossOps(),     tensorOps(),   indexOps(),     scatterOps(),     selectionOps(), detectionOps(),
+      samplingOps(), bitOps(),      spectrumOps(),  patchOps(),       constantOps(),  resizeOps(),
+      randomOps(),   sequenceOps(), attentionOps(), contractionOps(), orderOps(),     recurrentOps()};
   return families;
 }
 

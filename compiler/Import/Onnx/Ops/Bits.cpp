@@ -61,8 +61,8 @@ static void bitwiseNot(Node &n) {
   n.out(0, n.sub(n.constantValue(HostTensor::fromInts(RankedTensorType::get({}, type), {-1})), n.in(0)));
 }
 
-/// A shift by y bits is a product with 2^y, or a quotient. By fewer than none, or by as many bits as there are or more, it
-/// leaves none. To the right the sign stays: a negative number is shifted as not x, which is not negative.
+/// A shift by y bits is a product with 2^y, or a quotient. By fewer than none, or by as many bits as there are or more,
+/// it leaves none. To the right the sign stays: a negative number is shifted as not x, which is not negative.
 static void bitShift(Node &n) {
   const std::string direction = n.stringAttribute("direction");
   const IntegerType type = integerType(n, 0);
@@ -75,7 +75,9 @@ static void bitShift(Node &n) {
   Value within = n.binary<MaxOp>(n.binary<MinOp>(y, most), zero);
   Value outside = n.compare(Predicate::ne, within, y);
   Value bits = withoutSign(n, x), factor = n.gather(powers(n, elementOf(bits)), n.cast(within, n.b.getI64Type()), 0);
-  auto signedAgain = [&](Value v) { return type.isUnsigned() ? v : n.make<BitcastOp>(v, {}, Type(typeOf(v).clone(type))).getResult(); };
+  auto signedAgain = [&](Value v) {
+    return type.isUnsigned() ? v : n.make<BitcastOp>(v, {}, Type(typeOf(v).clone(type))).getResult();
+  };
   if (left)
     return n.out(0, n.select(outside, zero, signedAgain(n.mul(bits, factor))));
   if (type.isUnsigned())

@@ -59,15 +59,15 @@ static void reverseSequence(Node &n) {
   Value step = along(timeAxis, time), sequence = along(batchAxis, batch);
   Value from = n.select(n.compare(Predicate::lt, step, length), n.sub(n.sub(length, n.i64(1)), step), step);
   const int64_t stride = batchAxis == 1 ? batch : time;
-  Value place = batchAxis == 1 ? n.add(n.mul(from, n.i64(stride)), sequence)
-                               : n.add(n.mul(sequence, n.i64(stride)), from);
+  Value place =
+      batchAxis == 1 ? n.add(n.mul(from, n.i64(stride)), sequence) : n.add(n.mul(sequence, n.i64(stride)), from);
   Shape flat = {batch * time};
   llvm::append_range(flat, n.shape(0).drop_front(2));
   n.out(0, n.reshape(n.gather(n.reshape(n.in(0), flat), place, 0), n.shape(0)));
 }
 
-/// Col2Im (torch's fold): adds the elements of blocks [samples, channels * block, blocks] to the places of a picture that
-/// they cover.
+/// Col2Im (torch's fold): adds the elements of blocks [samples, channels * block, blocks] to the places of a picture
+/// that they cover.
 static void col2Im(Node &n) {
   const Shape image = n.constantInts(1, "image_shape"), block = n.constantInts(2, "block_shape");
   const size_t dims = image.size();

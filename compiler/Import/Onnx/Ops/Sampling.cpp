@@ -223,8 +223,8 @@ static void deformConv(Node &n) {
   Value read = n.mul(n.gather(pixels, joined(indices), 0), n.reshape(joined(weights), {places, 4, 1}));
   Value columnsRead = n.reshape(n.sum(read, {1}, /*keepdims=*/false), {samples, offsets, taps, points, width});
   if (n.has(4))
-    columnsRead = n.mul(columnsRead,
-                        n.reshape(n.cast(n.floatIn(4), n.b.getF32Type()), {samples, offsets, taps, points, 1}));
+    columnsRead =
+        n.mul(columnsRead, n.reshape(n.cast(n.floatIn(4), n.b.getF32Type()), {samples, offsets, taps, points, 1}));
   // A product for each group: [samples, group, points, channels * taps] by [group, channels * taps, results].
   Value left = n.transpose(n.cast(columnsRead, n.element(0)), {0, 1, 4, 3, 2});
   left = n.reshape(left, {samples, group, w[1], points, taps});

@@ -1,8 +1,8 @@
 //===- Spectrum.cpp - Fourier transforms and their windows ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A transform is its sum: n products for each frequency, in fp64, since most of them cancel. Lengths are those of windows
-// of speech or of a picture's side, for which that is little beside a network.
+// A transform is its sum: n products for each frequency, in fp64, since most of them cancel. Lengths are those of
+// windows of speech or of a picture's side, for which that is little beside a network.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Node.h"
@@ -23,7 +23,8 @@ struct Transform {
 };
 } // namespace
 
-/// cos or sin of 2 pi k i / length, [samples, frequencies], for those samples that there are; multiplied by `factor(k)`.
+/// cos or sin of 2 pi k i / length, [samples, frequencies], for those samples that there are; multiplied by
+/// `factor(k)`.
 static Value waves(Node &n, const Transform &t, int64_t samples, bool sine, Type element,
                    llvm::function_ref<double(int64_t)> factor) {
   std::vector<double> values;
@@ -64,8 +65,8 @@ static Value transformed(Node &n, Value x, const Transform &t) {
 
 static Value wide(Node &n, Value x) { return n.cast(x, n.b.getF64Type()); }
 
-/// DFT: the axis is an attribute before opset 20 and an input since. Inverse and onesided, it gives real samples of half
-/// a spectrum.
+/// DFT: the axis is an attribute before opset 20 and an input since. Inverse and onesided, it gives real samples of
+/// half a spectrum.
 static void dft(Node &n) {
   const int64_t rank = n.rank(0);
   int64_t axis = n.opset < 20 ? n.intAttribute("axis", 1) : n.has(2) ? n.constantInt(2, "axis") : -2;
