@@ -5,7 +5,8 @@
 usage: detection_ops.py --build BUILD [--only TEXT] [--markdown FILE]      (make test-torch)
        detection_ops.py --write [--only TEXT] [--out FOLDER]      (by hand, when these cases changed)
 Each case is a small module that ends in the op and returns a loss. Both exporters of torch write it; mpc compiles it in fp32 and runs one step. The loss must agree with torch's in float64 to LOSS,
-each gradient to GRADIENT of its norm. Prints a table of all cases; --markdown writes one with a row for each op. Exits with status 1 if a case is beyond a bound, or is refused.
+each gradient to GRADIENT of its norm. Prints a table of all cases; --markdown writes one with a row for each op. Exits with status 1 if a case is beyond a bound, or is refused and
+not in REFUSED.
 --write writes the cases that are marked with `keep` to test/e2e/Inputs/boxes, where boxes_test.py reads them without torch:
   NAME.onnx.xz  the file of one exporter, with its values
   NAME.npz      the inputs of the step (input/), PyTorch's loss and gradients (grad/) in float64.
@@ -295,7 +296,7 @@ def compare(mpc, case, wanted, folder):
                     ["./program", "trace", "--data", "data.npz", "--steps", "1", "--out", "trace.npz"]):
         done = harness.started(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
         if done.returncode:
-            return np.inf, np.inf, " ".join((done.stderr or done.stdout).split())
+            return np.inf, np.inf, f"status {done.returncode}: " + " ".join((done.stderr or done.stdout).split())
     traced = dict(np.load(f"{folder}/trace.npz"))
     loss, gradients = wanted
     # A parameter without a part in the loss is not trained, so it has no gradient in the trace.
