@@ -99,6 +99,23 @@ static void elementwise(Conversion &c) {
   c.markAll(rank - fromEnd, count);
 }
 
+/// Of CastLike's inputs the second says a type alone.
+static void castLike(Conversion &c) {
+  const std::optional<Counted> own = c.n.entry(0).counted;
+  c.whole();
+  if (own)
+    c.mark(0, own->dim, own->count);
+}
+
+/// Split of another dimension.
+static void split(Conversion &c) {
+  const Counted own = *c.counted(0);
+  if (c.n.axis(c.n.intAttribute("axis", 0), c.n.rank(0)) == own.dim)
+    c.refuse("it divides rows whose number the data say");
+  c.whole();
+  c.markAll(own.dim, own.count);
+}
+
 /// Where rows are transformed one by one, the results have as many.
 template <int64_t input>
 static void rowsOf(Conversion &c) {
@@ -432,6 +449,8 @@ void onnx_import::convertCounted(Node &n, const OpRow &row) {
                   .Cases({"MatMul", "Gemm"}, matmul)
                   .Cases({"Softmax", "LogSoftmax", "Hardmax", "LayerNormalization", "RMSNormalization"}, alongAxis)
                   .Cases({"Gather", "GatherND", "GatherElements"}, gather)
+                  .Case("CastLike", castLike)
+                  .Case("Split", split)
                   .Case("Concat", concat)
                   .Case("Slice", slice)
                   .Case("ScatterND", scatterND)

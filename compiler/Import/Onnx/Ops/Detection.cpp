@@ -150,10 +150,10 @@ static Points pointsOf(Node &n, Value start, Value length, int64_t extent, int64
   if (ratio > 0)
     p.count = f(double(ratio));
   else
-    p.count = larger(n, smaller(n, n.unary<CeilOp>(bin), f(double(points))), f(1));
+    p.count = larger(n, smaller(n, n.unary<CeilOp>(bin), f(double(points))), f(0)); // 0 for a region without an extent
   Value number = inFloats(along(n, 3, 2, points));
   Value at = n.add(n.add(start, n.mul(inFloats(along(n, 3, 1, bins)), bin)),
-                   n.div(n.mul(n.add(number, f(0.5)), bin), p.count));
+                   n.div(n.mul(n.add(number, f(0.5)), bin), larger(n, p.count, f(1))));
   Value outside = n.binary<OrOp>(n.compare(Predicate::lt, at, f(-1)), n.compare(Predicate::gt, at, f(double(extent))));
   if (ratio <= 0)
     outside = n.binary<OrOp>(outside, n.compare(Predicate::ge, number, p.count));
@@ -201,6 +201,10 @@ static void roiAlign(Node &n) {
            "half_pixel or output_half_pixel", "coordinate_transformation_mode");
   const Shape map(n.shape(0));
   const int64_t regions = n.shape(1)[0], channels = map[1];
+  if (ratio == 0)
+    n.import.note("with sampling_ratio 0, a region that is longer than the map is read at fewer points than torchvision "
+                  "reads; one within the map is read at the same ones",
+                  n.loc);
   if (n.shape(2) != ArrayRef<int64_t>{regions})
     n.fail("batch_indices must have an index for each region");
   n.import.markIndices(n.in(2), map[0], n.loc);
@@ -237,7 +241,7 @@ static void roiAlign(Node &n) {
   Value out;
   if (mode == "avg") {
     auto perRegion = [&](Value v) { return typeOf(v).getRank() ? n.reshape(v, {regions, 1, 1}) : v; };
-    Value count = n.mul(perRegion(y.count), perRegion(x.count));
+    Value count = larger(n, n.mul(perRegion(y.count), perRegion(x.count)), n.number(1, rois));
     Value sums = n.reshape(n.sum(weighted, {1, 2}), {regions, height * width, channels});
     out = n.div(sums, count);
   } else { // as ONNX and its runtime define it, the largest of the weighted pixels, not of their sums
@@ -274,6 +278,7 @@ static void maxRoiPool(Node &n) {
   checkRegions(n, 5);
   if (size.size() != 2 || size[0] < 1 || size[1] < 1)
     n.fail("pooled_shape must be [height, width]", "", "pooled_shape");
+  n.import.note("a region that is longer than the map is pooled over fewer elements than in torchvision", n.loc);
   const Shape map(n.shape(0));
   const int64_t regions = n.shape(1)[0], channels = map[1], bins = regions * size[0] * size[1];
   Value rois = inFloat(n, n.in(1));
