@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Counted.h"
 #include "compiler/Import/Onnx/Import.h"
+#include "compiler/Import/Onnx/Ops/Places.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -202,9 +203,10 @@ static void roiAlign(Node &n) {
   const Shape map(n.shape(0));
   const int64_t regions = n.shape(1)[0], channels = map[1];
   if (ratio == 0)
-    n.import.note("with sampling_ratio 0, a region that is longer than the map is read at fewer points than torchvision "
-                  "reads; one within the map is read at the same ones",
-                  n.loc);
+    n.import.note(
+        "with sampling_ratio 0, a region that is longer than the map is read at fewer points than torchvision "
+        "reads; one within the map is read at the same ones",
+        n.loc);
   if (n.shape(2) != ArrayRef<int64_t>{regions})
     n.fail("batch_indices must have an index for each region");
   n.import.markIndices(n.in(2), map[0], n.loc);
@@ -236,16 +238,18 @@ static void roiAlign(Node &n) {
   auto joinFour = [&](ArrayRef<Value> four) {
     return n.make<ConcatOp>(four, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(1); }).getResult();
   };
-  Value read = n.gather(pixels(n, n.in(0)), joinFour(places), 0); // [bins, 4, points, channels]
-  Value weighted = n.mul(n.cast(read, n.b.getF32Type()), joinFour(weights));
-  Value out;
+  // As ONNX and its runtime define it, max takes the largest of the weighted pixels, not of their sums.
+  Value all = pixels(n, n.in(0)), allPlaces = joinFour(places), allWeights = joinFour(weights);
+  Value out = inParts(n, bins, 4 * py * px * channels, [&](int64_t from, int64_t count) -> Value {
+    Value read = n.gather(all, rowsOf(n, allPlaces, from, count), 0); // [bins, 4, points, channels]
+    Value weighted = n.mul(n.cast(read, n.b.getF32Type()), rowsOf(n, allWeights, from, count));
+    return mode == "avg" ? n.sum(weighted, {1, 2}, /*keepdims=*/false)
+                         : n.reduce<ReduceMaxOp>(weighted, {1, 2}, /*keepdims=*/false);
+  });
   if (mode == "avg") {
     auto perRegion = [&](Value v) { return typeOf(v).getRank() ? n.reshape(v, {regions, 1, 1}) : v; };
     Value count = larger(n, n.mul(perRegion(y.count), perRegion(x.count)), n.number(1, rois));
-    Value sums = n.reshape(n.sum(weighted, {1, 2}), {regions, height * width, channels});
-    out = n.div(sums, count);
-  } else { // as ONNX and its runtime define it, the largest of the weighted pixels, not of their sums
-    out = n.reduce<ReduceMaxOp>(weighted, {1, 2}, false);
+    out = n.div(n.reshape(out, {regions, height * width, channels}), count);
   }
   out = n.reshape(out, {regions, height, width, channels});
   n.out(0, n.cast(n.transpose(out, {0, 3, 1, 2}), n.element(0)));
@@ -297,12 +301,18 @@ static void maxRoiPool(Node &n) {
   place = n.reshape(place, {bins, points});
   inside = n.reshape(inside, {bins, points, 1});
 
-  Value all = pixels(n, n.in(0)), lowest = n.number(-HUGE_VAL, all);
-  Value read = n.select(inside, n.gather(stopped(n, all), place, 0), lowest); // [bins, points, channels]
-  Value first = n.make<ArgMaxOp>(read, [&](auto &p) {
-                   p.axis = n.b.getI64IntegerAttr(1);
-                   p.keepdims = n.b.getBoolAttr(false);
-                 }).getY();
+  Value all = pixels(n, n.in(0)), lowest = n.number(-HUGE_VAL, all), fixed = stopped(n, all);
+  Value first = inParts(n, bins, points * channels, [&](int64_t from, int64_t count) -> Value {
+    Value there = rowsOf(n, inside, from, count); // what is read is [bins, points, channels]
+    Value read = n.select(there, n.gather(fixed, rowsOf(n, place, from, count), 0), lowest);
+    return n
+        .make<ArgMaxOp>(read,
+                        [&](auto &p) {
+                          p.axis = n.b.getI64IntegerAttr(1);
+                          p.keepdims = n.b.getBoolAttr(false);
+                        })
+        .getY();
+  });
   // The one pixel that is taken has the gradient.
   Value pick = n.add(n.mul(along(n, 2, 0, bins), n.i64(points)), first);
   Value pixel = n.gather(n.reshape(place, {bins * points}), pick, 0);

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Ops/Order.h"
 #include "compiler/Import/Onnx/Counted.h"
+#include "compiler/Import/Onnx/Ops/Places.h"
 #include <cmath>
 
 using namespace mlir;
@@ -151,7 +152,10 @@ static Value ranksOf(Node &n, Value keys, bool largest) {
 
 /// The way by ranks, and the second half of the way by a threshold: `numbers` are the elements' indices.
 static Value byRanks(Node &n, Value keys, Value numbers, int64_t k, bool largest) {
-  Value places = n.binary<MinOp>(ranksOf(n, keys, largest), n.i64(k));
+  const int64_t length = shapeOf(keys)[1];
+  Value ranks = inParts(n, shapeOf(keys)[0], length * length * shapeOf(keys)[2],
+                        [&](int64_t from, int64_t count) { return ranksOf(n, rowsOf(n, keys, from, count), largest); });
+  Value places = n.binary<MinOp>(ranks, n.i64(k));
   return putAt(n, n.broadcast(numbers, shapeOf(keys)), places, k);
 }
 

@@ -86,3 +86,24 @@ Shape onnx_import::joined(ArrayRef<int64_t> data, int64_t count) {
   llvm::append_range(shape, data.drop_front(count));
   return shape;
 }
+
+Value onnx_import::inParts(Node &n, int64_t rows, int64_t pointsPerRow,
+                           llvm::function_ref<Value(int64_t from, int64_t count)> build) {
+  constexpr int64_t kMost = int64_t(1) << 30;
+  const int64_t part = std::clamp<int64_t>(kMost / std::max<int64_t>(pointsPerRow, 1), 1, std::max<int64_t>(rows, 1));
+  SmallVector<Value> parts;
+  for (int64_t from = 0; from < rows; from += part)
+    parts.push_back(build(from, std::min(part, rows - from)));
+  return parts.size() == 1
+             ? parts[0]
+             : Value(n.make<ConcatOp>(parts, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(0); }).getResult());
+}
+
+Value onnx_import::rowsOf(Node &n, Value x, int64_t from, int64_t count) {
+  Shape starts(typeOf(x).getRank(), 0), sizes(shapeOf(x));
+  if (sizes[0] == 1) // the same for all rows
+    return x;
+  starts[0] = from;
+  sizes[0] = count;
+  return n.slice(x, starts, sizes, Shape(starts.size(), 1));
+}

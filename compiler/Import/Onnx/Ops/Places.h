@@ -25,5 +25,12 @@ mlir::Value slicePositions(Node &, size_t input, int64_t batch, llvm::ArrayRef<i
 /// The shape of data whose first `count` dimensions are merged into one.
 graph::Shape joined(llvm::ArrayRef<int64_t> data, int64_t count);
 
+/// Builds a value [rows, ...] in parts along its first dimension, each of at most 2^30 points of work, which is what
+/// the threads of a GPU count. `build(from, count)` builds the part of these rows.
+mlir::Value inParts(Node &, int64_t rows, int64_t pointsPerRow,
+                    llvm::function_ref<mlir::Value(int64_t from, int64_t count)> build);
+/// The rows of x that belong to a part.
+mlir::Value rowsOf(Node &, mlir::Value x, int64_t from, int64_t count);
+
 } // namespace mpc::onnx_import
 #endif
