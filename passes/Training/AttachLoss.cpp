@@ -266,8 +266,10 @@ private:
   }
 
   /// The parts of a loss are numbers of a whole batch, which predict cannot put together from several.
-  void leaveOutNumbers(SmallVectorImpl<std::pair<std::string, Value>> &returned) {
-    auto isNumber = [](const auto &output) { return graph::typeOf(output.second).getRank() == 0; };
+  void leaveOutNumbers(EntryBuilder &entry, SmallVectorImpl<std::pair<std::string, Value>> &returned) {
+    auto isNumber = [&](const auto &output) {
+      return graph::typeOf(output.second).getRank() == 0 && entry.dependsOnSamples(output.second);
+    };
     if (llvm::none_of(returned, isNumber) || llvm::all_of(returned, isNumber))
       return;
     llvm::erase_if(returned, isNumber);
@@ -406,7 +408,7 @@ private:
       llvm::erase_if(returned, [&](const auto &output) { return !llvm::is_contained(outputs, output.first); });
     }
     if (outputs.empty())
-      leaveOutNumbers(returned);
+      leaveOutNumbers(entry, returned);
     if (returned.empty())
       return success(); // there is nothing to predict but a loss that has no logits
     for (const auto &[name, value] : returned)

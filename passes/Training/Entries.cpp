@@ -173,6 +173,8 @@ bool EntryBuilder::dependsOnState(Value v) const {
   });
 }
 
+bool EntryBuilder::dependsOnSamples(Value v) { return !perSample().fixed(v) || dependsOnState(v); }
+
 std::optional<int64_t> EntryBuilder::samplesDim(Value v) { return perSample().dim(v); }
 
 void EntryBuilder::markSamples() {
@@ -181,6 +183,8 @@ void EntryBuilder::markSamples() {
     NamedAttrList attributes(result.attributes);
     if (samples.leads(result.value)) {
       attributes.set(train::kBatchedAttr, builder.getUnitAttr());
+    } else if (samples.fixed(result.value) && !dependsOnState(result.value)) {
+      attributes.set(train::kFixedAttr, builder.getUnitAttr());
     } else if (statedSamples.contains(result.value)) {
       attributes.set(train::kBatchedAttr, builder.getUnitAttr());
       auto name = dyn_cast_or_null<StringAttr>(attributes.get(train::kNameAttr));
@@ -189,8 +193,6 @@ void EntryBuilder::markSamples() {
              "whether "
              "one sample changes the row of another");
     }
-    if (samples.fixed(result.value) && !dependsOnState(result.value))
-      attributes.set(train::kFixedAttr, builder.getUnitAttr());
     result.attributes = attributes.getDictionary(builder.getContext());
   }
 }

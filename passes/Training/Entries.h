@@ -72,6 +72,8 @@ public:
   /// Returns whether it is certain that the leading dimension of a value counts samples, each of which decides its own
   /// part alone. It may be true also where this is false.
   bool countsSamples(mlir::Value v);
+  /// Returns whether some sample, or a state that samples have changed, decides a part of a value.
+  bool dependsOnSamples(mlir::Value v);
   /// Returns the dimension of a value each index of which one sample alone decides, where that is certain.
   std::optional<int64_t> samplesDim(mlir::Value v);
 

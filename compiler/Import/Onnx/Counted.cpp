@@ -57,8 +57,11 @@ struct Conversion {
   /// Converts the node as if all rows were there.
   void whole() { row.convert(n); }
   void mark(size_t output, int64_t dim, Value count) {
-    if (n.named(output))
-      n.made(output).counted = Counted{dim, count};
+    if (!n.named(output))
+      return;
+    if (dim < 0 || dim >= n.made(output).type.getRank())
+      refuse("output " + Twine(output) + " loses the dimension whose number of elements the data say");
+    n.made(output).counted = Counted{dim, count};
   }
   void markAll(int64_t dim, Value count) {
     for (size_t i = 0; i < n.numOutputs(); ++i)
@@ -119,11 +122,24 @@ static void split(Conversion &c) {
 /// Where rows are transformed one by one, the results have as many.
 template <int64_t input>
 static void rowsOf(Conversion &c) {
-  const Counted counted = *c.n.entry(input).counted;
-  if (counted.dim != 0)
-    c.refuse("a dimension other than the first has a number of elements that the data say");
+  if (!c.counted(input))
+    c.refuse("the data say how many samples it has, but not how many regions");
+  const Counted counted = *c.counted(input);
+  for (size_t i = 0; i < c.n.numInputs(); ++i)
+    if (c.counted(i) && (c.counted(i)->dim != 0 || c.counted(i)->count != counted.count))
+      c.refuse("a dimension other than the first has a number of elements that the data say");
   c.whole();
   c.markAll(0, counted.count);
+}
+
+/// Resize of the dimensions behind the rows.
+static void resize(Conversion &c) {
+  const bool crops = c.n.hasAttribute("coordinate_transformation_mode") &&
+                     c.n.stringAttribute("coordinate_transformation_mode") == "tf_crop_and_resize";
+  const int64_t rows = c.n.shape(0)[0];
+  rowsOf<0>(c);
+  if (crops || c.n.made(0).type.getDimSize(0) != rows)
+    c.refuse("it changes the number of rows, which the data say");
 }
 
 static void transpose(Conversion &c) {
@@ -170,7 +186,9 @@ static void expand(Conversion &c) {
   const Entry &target = n.entry(1);
   if (const Entry *like = target.shapeOf.get()) {
     const Shape shape = broadcastShapes(n.shape(0), like->type.getShape()).value_or(Shape());
-    if (shape.empty() || (counted && counted->count != like->counted->count))
+    const int64_t likeFromEnd = like->type.getRank() - like->counted->dim;
+    const bool same = !counted || (counted->count == like->counted->count && n.rank(0) - counted->dim == likeFromEnd);
+    if (shape.empty() || !same || (!counted && n.rank(0) >= likeFromEnd && n.shape(0)[n.rank(0) - likeFromEnd] != 1))
       c.refuse("the operand does not have the rows of the shape");
     n.out(0, n.broadcast(n.in(0), shape));
     return c.mark(0, int64_t(shape.size()) - like->type.getRank() + like->counted->dim, like->counted->count);
@@ -195,16 +213,17 @@ static void expand(Conversion &c) {
 
 static void matmul(Conversion &c) {
   Node &n = c.n;
-  const bool gemm = c.op() == "Gemm";
-  const Counted *a = c.counted(0);
-  if (!a || c.counted(1) || c.counted(2) || (gemm && n.intAttribute("transA", 0) != 0))
+  if (c.op() == "Gemm" && n.intAttribute("transA", 0) != 0)
     c.refuse("only the rows of the first operand may have a number that the data say");
-  const Counted own = *a;
-  const int64_t rank = n.rank(0);
+  const Counted own = *c.counted(0);
+  const int64_t rank = n.rank(0), other = n.rank(1), aligned = other - (rank - own.dim);
   if (own.dim == rank - 1)
     c.refuse("the data say how many terms its sums have");
+  if (own.dim < rank - 2 && aligned >= 0 && n.shape(1)[aligned] != 1)
+    c.refuse("each matrix has one of its own in the second operand, and the data say how many there are");
   c.whole();
-  c.mark(0, own.dim + n.made(0).type.getRank() - std::max<int64_t>(rank, 2), own.count);
+  const int64_t made = n.made(0).type.getRank();
+  c.mark(0, own.dim + (other == 1 ? 0 : made - rank), own.count); // a vector drops the last dimension alone
 }
 
 /// Whether `axes` has the counted dimension; the axes of ops that take them as an input, attribute or neither.
@@ -216,9 +235,16 @@ static void maskRows(Conversion &c, TypedAttr number) {
   const Counted counted = *c.counted(0);
   Entry masked;
   masked.type = n.type(0);
-  double value = isa<FloatAttr>(number) ? cast<FloatAttr>(number).getValueAsDouble()
-                                        : double(cast<IntegerAttr>(number).getValue().getSExtValue());
-  masked.value = n.select(rowsThere(n, n.type(0), counted), n.in(0), n.number(value, n.element(0)));
+  Value other;
+  if (auto real = dyn_cast<FloatAttr>(number)) {
+    other = n.number(real.getValueAsDouble(), n.element(0));
+  } else { // through a double, the ends of 64-bit integers would be other numbers
+    const APInt value = cast<IntegerAttr>(number).getValue();
+    const bool isSigned = n.element(0).isSignlessInteger() && !n.element(0).isInteger(1);
+    other = n.constantValue(HostTensor::fromInts(RankedTensorType::get({}, n.element(0)),
+                                                 {isSigned ? value.getSExtValue() : int64_t(value.getZExtValue())}));
+  }
+  masked.value = n.select(rowsThere(n, n.type(0), counted), n.in(0), other);
   masked.fromData = true;
   n.replaceInput(0, std::move(masked));
 }
@@ -253,20 +279,26 @@ static void reduce(Conversion &c) {
     int64_t dropped = keepdims ? 0 : llvm::count_if(axes, [&](int64_t a) { return a < counted.dim; });
     return c.mark(0, counted.dim - dropped, counted.count);
   }
+  if (arg && n.opset >= 12 && n.intAttribute("select_last_index", 0) != 0)
+    c.refuse("of equal elements it takes the last one, which may be a row that is not there");
   if (c.op() == "ReduceMean") {
     maskRows(c, identityOf(Combiner::Add, n.element(0)));
     int64_t others = 1;
     for (int64_t a : axes)
       others *= a == counted.dim ? 1 : n.shape(0)[a];
-    Value elements = n.cast(n.mul(counted.count, n.i64(others)), n.element(0));
+    Value x = n.cast(n.in(0), computeType(n.element(0))); // the sum and the count may exceed 16 bits
+    Value elements = n.cast(n.mul(counted.count, n.i64(others)), elementOf(x));
     if (n.opset >= 18)
       (void)n.intAttribute("noop_with_empty_axes", 0);
-    return n.out(0, n.div(n.sum(n.in(0), axes, keepdims), elements));
+    return n.out(0, n.cast(n.div(n.sum(x, axes, keepdims), elements), n.element(0)));
   }
   std::optional<Combiner> combiner = combinerOf(c.op());
   if (!combiner)
     c.refuse("it combines rows whose number the data say");
-  maskRows(c, identityOf(*combiner, n.element(0)));
+  TypedAttr identity = identityOf(*combiner, n.element(0));
+  if (n.element(0).isInteger(1)) // as numbers of one bit with a sign, true would be below false
+    identity = n.b.getBoolAttr(*combiner == Combiner::Min);
+  maskRows(c, identity);
   c.whole();
 }
 
@@ -279,9 +311,6 @@ static void alongAxis(Conversion &c) {
   const bool through = old || c.op().ends_with("Normalization");
   if (counted.dim == axis || (through && counted.dim > axis))
     c.refuse("the data say how long its rows are");
-  for (size_t i = 1; i < n.numInputs(); ++i)
-    if (c.counted(i))
-      c.refuse("the data say how many elements input " + Twine(i) + " has");
   c.whole();
   c.markAll(counted.dim, counted.count);
 }
@@ -430,6 +459,18 @@ static void cumulative(Conversion &c) {
 
 //===-- The table -----------------------------------------------------------------------===//
 
+/// Whether a rule takes an input that is counted; it takes at least one of those.
+static bool mayBeCounted(StringRef op, bool everywhere, size_t input) {
+  if (everywhere || op == "Concat")
+    return true;
+  if (op == "RoiAlign" || op == "ScatterND")
+    return input == 1 || input == 2;
+  if (op == "MaxRoiPool")
+    return input == 1;
+  const bool two = op.starts_with("Gather") || op.ends_with("Loss") || op == "CastLike";
+  return input == 0 || (two && input == 1);
+}
+
 static StringRef familyOf(const OpRow &row) {
   for (const OpFamily &family : opFamilies())
     if (&row >= family.rows.begin() && &row < family.rows.end())
@@ -441,7 +482,8 @@ void onnx_import::convertCounted(Node &n, const OpRow &row) {
   using Rule = void (*)(Conversion &);
   const StringRef op = row.name;
   Rule rule = llvm::StringSwitch<Rule>(op)
-                  .Cases({"Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Resize"}, rowsOf<0>)
+                  .Cases({"Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"}, rowsOf<0>)
+                  .Case("Resize", resize)
                   .Cases({"RoiAlign", "MaxRoiPool"}, rowsOf<1>)
                   .Case("Transpose", transpose)
                   .Cases({"Reshape", "Flatten", "Squeeze", "Unsqueeze"}, reshape)
@@ -468,9 +510,13 @@ void onnx_import::convertCounted(Node &n, const OpRow &row) {
   Conversion conversion{n, row};
   if (!rule)
     conversion.refuse("an input has as many rows as the data say, which this op does not take");
+  const bool everywhere = rule == elementwise && op != "Dropout";
   for (size_t i = 0; i < n.numInputs(); ++i)
     if (n.isSequence(i))
       conversion.refuse("an input is a sequence");
-  // Only Expand reads the shape of a counted value; scatters and losses check their inputs themselves.
+    else if (conversion.counted(i) && !mayBeCounted(op, everywhere, i))
+      conversion.refuse("the data say how many elements input " + Twine(i) + " has");
+  if (!n.named(0))
+    n.fail("output 0 has no name", "leave a node out whose result nobody reads");
   rule(conversion);
 }

@@ -630,7 +630,10 @@ void Import::bindOutputs() {
         results.pop_back();
         continue;
       }
-      counts.push_back({output.name() + ".count", it->second.counted->count});
+      std::string count = output.name() + ".count";
+      while (values.count(count))
+        count = "_" + count;
+      counts.push_back({count, it->second.counted->count});
       report.notes.push_back("the data say how many rows output '" + printable(output.name()) + "' has: '" +
                              printable(counts.back().first) +
                              "' is their number, and the rows behind them mean nothing");

@@ -263,6 +263,10 @@ void Node::out(size_t i, std::vector<Entry> elements) {
   out(i, std::move(entry));
 }
 Entry &Node::made(size_t i) { return import.values.at(proto.output(int(i))); }
+void Node::count(size_t i, const Counted &counted) {
+  if (named(i))
+    made(i).counted = counted;
+}
 void Node::forward(size_t i, size_t input) { out(i, Entry(isSequence(input) ? *inputs[input] : entry(input))); }
 
 void Node::adopt(ArrayRef<Entry> entries) {

@@ -126,7 +126,7 @@ static void nonMaxSuppression(Node &n) {
   for (Value &c : columns)
     c = n.reshape(c, {rows, 1});
   n.out(0, n.make<ConcatOp>(columns, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(1); }).getResult());
-  n.made(0).counted = Counted{0, found.count};
+  n.count(0, {0, found.count});
 }
 
 //===-- Pooling of regions ----------------------------------------------------------------===//

@@ -202,10 +202,11 @@ Value onnx_import::firstIndices(Node &n, Value rows, int64_t k, bool largest) {
   const double count = double(shapeOf(rows)[0] * shapeOf(rows)[2]), length = double(shapeOf(rows)[1]);
   constexpr double kLaunch = 3e4; // starting a dispatch costs as much as so many elements of it
   const double steps = inBody && k > kWrittenOutInBody ? HUGE_VAL : double(k) * (count * length + kLaunch);
-  const double ranks = count * length * length / 4 + 2 * kLaunch;
-  const bool narrow = elementOf(keys.keys).isInteger(32);
-  const double threshold =
-      inBody || !narrow ? HUGE_VAL : count * (200 * length + double(k) * double(k) / 4) + 40 * kLaunch;
+  const bool allPairs = length * length <= double(kMaxElements), narrow = elementOf(keys.keys).isInteger(32);
+  const double ranks = allPairs ? count * length * length / 4 + 2 * kLaunch : HUGE_VAL;
+  const double threshold = inBody || !narrow || double(k) * double(k) > double(kMaxElements)
+                               ? HUGE_VAL
+                               : count * (200 * length + double(k) * double(k) / 4) + 40 * kLaunch;
   if (k <= kWrittenOut || steps <= std::min(ranks, threshold))
     return stepByStep(n, keys, k, largest, inBody);
   if (threshold < ranks)

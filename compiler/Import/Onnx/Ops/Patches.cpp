@@ -17,6 +17,7 @@ static void centerCropPad(Node &n) {
       axes.push_back(d);
   if (axes.size() != size.size())
     n.fail("the shape has " + Twine(size.size()) + " entries, not " + Twine(axes.size()), "", "the shape");
+  (void)n.axes(axes, rank); // none is given twice
   Shape starts(rank, 0), kept(n.shape(0)), low(rank, 0), high(rank, 0);
   for (auto [axis, extent] : llvm::zip(axes, size)) {
     const int64_t d = n.axis(axis, rank), away = extent - n.shape(0)[d];
@@ -77,14 +78,27 @@ static void col2Im(Node &n) {
   if (block.size() != dims || dilations.size() != dims || strides.size() != dims || pads.size() != 2 * dims ||
       n.rank(0) != 3)
     n.fail("the shapes of the image and the block, dilations, strides and pads do not fit together");
+  constexpr int64_t kMost = 1 << 24; // pixels, and elements of all blocks
   Shape blocks;
+  int64_t inBlock = 1, count = 1, pixels = 1;
+  auto grow = [&](int64_t &product, int64_t factor) {
+    if (factor < 1 || factor > kMost / product)
+      n.limit("more than 2^24 elements, or none, are not supported");
+    product *= factor;
+  };
   for (size_t d = 0; d < dims; ++d) {
+    if (dilations[d] > kMost || pads[d] < 0 || pads[d] > kMost || pads[dims + d] < 0 || pads[dims + d] > kMost)
+      n.fail("dilations and pads of dimension " + Twine(d) + " are not possible");
+    grow(pixels, image[d]);
+    grow(inBlock, block[d]);
     const int64_t rest = image[d] + pads[d] + pads[dims + d] - dilations[d] * (block[d] - 1) - 1;
     if (image[d] < 1 || block[d] < 1 || strides[d] < 1 || dilations[d] < 1 || rest < 0)
       n.fail("dimension " + Twine(d) + " has no room for a block");
     blocks.push_back(rest / strides[d] + 1);
+    grow(count, blocks.back());
   }
-  const int64_t inBlock = llvm::product_of(block), count = llvm::product_of(blocks), pixels = llvm::product_of(image);
+  if (count > kMost / inBlock)
+    n.limit("more than 2^24 elements of blocks are not supported");
   if (n.shape(0)[1] % inBlock != 0 || n.shape(0)[2] != count)
     n.fail("the input must be [samples, channels * " + Twine(inBlock) + ", " + Twine(count) + "]");
   std::vector<int64_t> places;

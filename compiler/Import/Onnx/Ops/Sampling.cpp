@@ -177,7 +177,14 @@ static void deformConv(Node &n) {
   const int64_t taps = w[2] * w[3], points = out[0] * out[1];
   if (group < 1 || offsets < 1 || x[1] != w[1] * group || x[1] % offsets != 0 || w[0] % group != 0 ||
       ArrayRef<int64_t>(kernel) != ArrayRef(w).drop_front(2) || strides.size() != 2 || dilations.size() != 2 ||
-      pads.size() != 4 || n.shape(2)[0] != x[0] || n.shape(2)[1] != offsets * taps * 2)
+      pads.size() != 4 ||
+      llvm::any_of(
+          strides, [](int64_t s) { return s < 1; }) ||
+      llvm::any_of(
+          dilations, [](int64_t d) { return d < 1 || d > 1 << 20; }) ||
+      llvm::any_of(
+          pads, [](int64_t p) { return p < 0 || p > 1 << 20; }) ||
+      n.shape(2)[0] != x[0] || n.shape(2)[1] != offsets * taps * 2)
     n.fail("the shapes of input, weights and offsets do not fit together");
   for (int64_t d = 0; d < 2; ++d)
     if (out[d] != (x[2 + d] + pads[d] + pads[2 + d] - dilations[d] * (w[2 + d] - 1) - 1) / strides[d] + 1)
@@ -248,7 +255,13 @@ static void affineGrid(Node &n) {
   if (n.rank(0) != 3 || dims < 1 || n.shape(0) != ArrayRef<int64_t>{size[0], dims, dims + 1})
     n.fail("theta must be [samples, d, d + 1] for a size [samples, channels, d extents]");
   const ArrayRef<int64_t> extents = ArrayRef<int64_t>(size).drop_front(2);
-  RankedTensorType type = n.tensorType({llvm::product_of(extents), dims + 1}, n.b.getF32Type());
+  int64_t points = 1;
+  for (int64_t extent : extents) {
+    if (extent < 1 || extent > (1 << 24) / points)
+      n.limit("a grid of no points, or of more than 2^24, is not supported", "", "the size");
+    points *= extent;
+  }
+  RankedTensorType type = n.tensorType({points, dims + 1}, n.b.getF32Type());
   std::vector<double> base;
   for (int64_t p = 0; p < type.getDimSize(0); ++p) {
     int64_t rest = p;
@@ -261,8 +274,6 @@ static void affineGrid(Node &n) {
     llvm::append_range(base, reversed);
     base.push_back(1);
   }
-  if (base.empty())
-    n.limit("a size without elements is not supported");
   Value pixels = n.constantValue(HostTensor::fromDoubles(type, base));
   Value theta = n.cast(n.floatIn(0), n.b.getF32Type());
   Value products =

@@ -47,6 +47,22 @@ static HostTensor indicesOf(Node &n, ArrayRef<int64_t> shape, ArrayRef<double> v
   return t;
 }
 
+/// The positions of the elements of x that are not 0; those of a mask that had them before are the same values.
+static Positions foundIn(Node &n, Value x) {
+  auto known = llvm::find_if(n.import.positions, [&](const auto &entry) {
+    int left = 100;
+    return isSame(entry.mask, x, left);
+  });
+  if (known != n.import.positions.end())
+    return {known->positions, known->count};
+  Value mask = elementOf(x).isInteger(1) ? x : n.compare(Predicate::ne, x, n.number(0, x));
+  Positions found = positionsOf(n, n.reshape(mask, {typeOf(x).getNumElements()}));
+  // The values of a loop's body are gone when it ends.
+  if (isa<func::FuncOp>(n.b.getInsertionBlock()->getParentOp()))
+    n.import.positions.push_back({x, found.positions, found.count});
+  return found;
+}
+
 /// NonZero: the indices of the elements that are not 0, a column for each, in row-major order.
 static void nonZero(Node &n) {
   Shape shape(n.shape(0));
@@ -55,21 +71,7 @@ static void nonZero(Node &n) {
   const int64_t elements = n.type(0).getNumElements(), rank = int64_t(shape.size());
   if (n.entry(0).constant && n.entry(0).constant->size() <= kMaxMoved)
     return n.out(0, indicesOf(n, shape, n.entry(0).constant->doubles()));
-  Value x = n.in(0);
-  auto known = llvm::find_if(n.import.positions, [&](const auto &entry) {
-    int left = 100;
-    return isSame(entry.mask, x, left);
-  });
-  Positions found;
-  if (known != n.import.positions.end()) {
-    found = {known->positions, known->count};
-  } else {
-    Value mask = n.element(0).isInteger(1) ? x : n.compare(Predicate::ne, x, n.number(0, x));
-    found = positionsOf(n, n.reshape(mask, {elements}));
-    // The values of a loop's body are gone when it ends.
-    if (isa<func::FuncOp>(n.b.getInsertionBlock()->getParentOp()))
-      n.import.positions.push_back({x, found.positions, found.count});
-  }
+  const Positions found = foundIn(n, n.in(0));
   SmallVector<Value> rows;
   int64_t inner = elements;
   for (int64_t extent : shape) {
@@ -81,7 +83,7 @@ static void nonZero(Node &n) {
   }
   n.out(0, rank == 1 ? rows[0]
                      : Value(n.make<ConcatOp>(rows, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(0); }).getResult()));
-  n.made(0).counted = Counted{1, found.count};
+  n.count(0, {1, found.count});
 }
 
 /// Compress: the slices along an axis, or the elements, where the condition is true. A shorter condition is false
@@ -92,9 +94,9 @@ static void compress(Node &n) {
   const int64_t axis = flat ? 0 : n.axis(n.intAttribute("axis"), n.rank(0)), extent = shapeOf(x)[axis];
   if (n.rank(1) != 1 || !n.element(1).isInteger(1) || n.shape(1)[0] > extent)
     n.fail("the condition must be a list of at most " + Twine(extent) + " booleans");
-  Positions found = positionsOf(n, n.in(1));
+  const Positions found = foundIn(n, n.in(1));
   n.out(0, n.gather(x, found.positions, axis));
-  n.made(0).counted = Counted{axis, found.count};
+  n.count(0, {axis, found.count});
 }
 
 OpFamily onnx_import::selectionOps() {

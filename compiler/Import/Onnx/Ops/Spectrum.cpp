@@ -63,6 +63,9 @@ static Value transformed(Node &n, Value x, const Transform &t) {
   return n.make<ConcatOp>(parts, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(3); }).getResult();
 }
 
+/// The most numbers of a table that is made at import.
+static constexpr int64_t kMostNumbers = int64_t(1) << 24;
+
 static Value wide(Node &n, Value x) { return n.cast(x, n.b.getF64Type()); }
 
 /// DFT: the axis is an attribute before opset 20 and an input since. Inverse and onesided, it gives real samples of
@@ -76,8 +79,10 @@ static void dft(Node &n) {
     n.fail("the input must be [..., samples, ..., 1 or 2], and the last dimension is not transformed");
   const int64_t given = n.shape(0)[axis], natural = inverse && onesided ? 2 * (given - 1) : given;
   const int64_t length = n.has(1) ? n.constantInt(1, "dft_length") : natural;
-  if (length < 1 || length > 1 << 16)
+  if (length < 1)
     n.fail("a transform of " + Twine(length) + " samples is not possible", "", "dft_length");
+  if (length > 4096)
+    n.limit("a transform of " + Twine(length) + " samples is too long; at most 4096 are supported", "", "dft_length");
   const int64_t outer = llvm::product_of(n.shape(0).take_front(axis)),
                 inner = llvm::product_of(n.shape(0).drop_front(axis + 1).drop_back()), parts = n.shape(0).back();
   Value x = n.reshape(wide(n, n.floatIn(0)), {outer, given, inner, parts});
@@ -113,12 +118,16 @@ static void stft(Node &n) {
     n.fail("the signal must be [samples, length, 1 or 2]");
   const int64_t batch = n.shape(0)[0], length = n.shape(0)[1], step = n.constantInt(1, "frame_step");
   const int64_t frame = n.has(3) ? n.constantInt(3, "frame_length") : n.has(2) ? n.type(2).getNumElements() : 0;
-  if (step < 1 || frame < 1 || frame > length || frame > 1 << 16)
+  if (step < 1 || frame < 1 || frame > length)
     n.fail("frames of " + Twine(frame) + " samples, " + Twine(step) + " apart, of " + Twine(length) +
            " are not possible");
   if (n.has(2) && n.type(2).getNumElements() != frame)
     n.fail("the window must have as many elements as a frame");
   const int64_t frames = 1 + (length - frame) / step;
+  if (frame > 4096 || frames > kMostNumbers / frame)
+    n.limit(Twine(frames) + " frames of " + Twine(frame) +
+            " samples are too many; at most 2^24 samples, and 4096 of a "
+            "frame, are supported");
   std::vector<int64_t> places;
   for (int64_t f = 0; f < frames; ++f)
     for (int64_t i = 0; i < frame; ++i)
