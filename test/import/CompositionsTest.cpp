@@ -84,6 +84,19 @@ TEST(Compositions, TheLargestElementsAreFoundInTheCheapestWay) {
       << import(m).diagnostics;
 }
 
+/// PyTorch's exporters write cross entropy of probabilities as the node that ONNX defines for numbers of classes.
+TEST(Compositions, LabelsMayBeProbabilities) {
+  for (auto [reduction, sums] : {std::pair<std::string, size_t>{"mean", 1}, {"sum", 2}}) {
+    ModelBuilder m;
+    m.input("x", {int64_t(2), int64_t(3)}).input("t", {int64_t(2), int64_t(3)}).output("loss");
+    m.node("SoftmaxCrossEntropyLoss", {"x", "t"}, {"loss"}, {{"reduction", reduction}});
+    Imported r = import(m);
+    ASSERT_TRUE(r.ok()) << r.diagnostics;
+    EXPECT_EQ(count(r.ir, "graph.log_softmax"), 1u) << r.ir;
+    EXPECT_EQ(count(r.ir, "graph.reduce_sum"), sums) << r.ir;
+  }
+}
+
 static onnx::GraphProto *graphOf(onnx::NodeProto &node, const std::string &name) {
   auto *a = node.add_attribute();
   a->set_name(name);

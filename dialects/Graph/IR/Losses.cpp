@@ -50,6 +50,8 @@ Value graph::crossEntropyOfProbabilities(const GraphBuilder &b, Value scores, Va
   if (smoothing > 0)
     shares = b.add(b.mul(targets, 1 - smoothing), smoothing / double(shapeOf(p)[axis]));
   Value costs = b.neg(b.sum(b.mul(shares, p), {axis}));
+  if (reduction == LossReduction::none)
+    return costs;
   if (reduction == LossReduction::sum)
     return b.sum(costs, allAxes(costs));
   return b.create<ReduceMeanOp>(costs, allAxes(costs), /*keepdims=*/false);

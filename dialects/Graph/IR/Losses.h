@@ -23,7 +23,8 @@ mlir::Value smoothedCrossEntropy(const GraphBuilder &b, mlir::Value scores, mlir
 /// Builds the cross entropy of scores and probabilities of classes t, both [N, C, d...] with the classes at `axis`.
 /// With p = log_softmax(x), e = smoothing and C classes, this is torch's cross_entropy: a label costs
 ///   -sum_c w_c ((1 - e) t_c + e/C) p_c,
-/// and the mean is over all labels, also with weights. weights: [C], or null. The result is a scalar.
+/// and the mean is over all labels, also with weights. weights: [C], or null. The result is a scalar, or without a
+/// reduction has a number for each label.
 mlir::Value crossEntropyOfProbabilities(const GraphBuilder &b, mlir::Value scores, mlir::Value targets, int64_t axis,
                                         mlir::Value weights, LossReduction reduction, double smoothing);
 

@@ -75,12 +75,25 @@ static void loss(Node &n) {
   Value scores = n.floatIn(0), labels = n.in(1);
   if (n.rank(0) < 2)
     n.fail("scores are [N, C, d...], not of rank " + Twine(n.rank(0)));
+  if constexpr (std::is_same_v<OpT, SoftmaxCrossEntropyOp>)
+    if (isa<FloatType>(elementOf(labels)) && shapeOf(labels) == n.shape(0)) {
+      // torch's exporters write cross_entropy of probabilities as this node, which ONNX defines for numbers of classes.
+      const GraphBuilder builder(n.b, n.loc);
+      Value weights = n.has(2) ? n.cast(n.floatIn(2), elementOf(scores)) : Value();
+      if (weights && shapeOf(weights) != ArrayRef<int64_t>{n.shape(0)[1]})
+        n.fail("weights must be [" + Twine(n.shape(0)[1]) + "], one for each class");
+      n.out(0, crossEntropyOfProbabilities(builder, scores, n.cast(labels, elementOf(scores)), /*axis=*/1, weights,
+                                           *kind, torchCall ? torchCall->labelSmoothing : 0));
+      if (n.used(1))
+        n.out(1, along<LogSoftmaxOp>(n, scores, 1));
+      n.import.note("its labels are probabilities of the classes", n.loc);
+      return;
+    }
   if (!elementOf(labels).isInteger(32) && !elementOf(labels).isInteger(64))
-    n.limit("labels must be int32 or int64, the number of the class",
-            isa<FloatType>(elementOf(labels)) ? "for soft targets (a probability for each class) compute -(target * "
-                                                "log_softmax(scores)).sum(1).mean() in "
-                                                "the module"
-                                              : "cast the labels to int64 before the node");
+    n.limit(
+        "labels must be int32 or int64, the number of the class, or probabilities of the classes in the scores' shape",
+        isa<FloatType>(elementOf(labels)) ? "give a probability for each score"
+                                          : "cast the labels to int64 before the node");
   n.import.markLabels(labels, n.shape(0)[1], ignoreIndex);
   SmallVector<Value> operands = {scores, labels};
   if (n.has(2))
