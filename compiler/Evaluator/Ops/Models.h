@@ -54,10 +54,10 @@ void walkStrided(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides,
 const std::vector<double> &broadcastValues(const HostTensor &x, llvm::ArrayRef<int64_t> shape,
                                            std::vector<double> &storage);
 
-/// The smallest and the largest number of a type: infinities for floats.
+/// Return the smallest and the largest number of a type, which are infinities for floats.
 double lowest(mlir::Type element);
 double highest(mlir::Type element);
-/// The larger and the smaller number. A NaN is larger and smaller than every number.
+/// Return the larger and the smaller number. A NaN is larger and smaller than every number.
 double larger(double a, double b);
 double smaller(double a, double b);
 

@@ -47,7 +47,7 @@ void onnx_import::refuseCounted(Node &n, ArrayRef<Entry> results) {
 //===-- Rules ---------------------------------------------------------------------------===//
 
 namespace {
-/// A node, and what its rule needs.
+/// This is a node with what its rule needs.
 struct Conversion {
   Node &n;
   const OpRow &row;
@@ -110,7 +110,7 @@ static void castLike(Conversion &c) {
     c.mark(0, own->dim, own->count);
 }
 
-/// Split of another dimension.
+/// Split may divide another dimension.
 static void split(Conversion &c) {
   const Counted own = *c.counted(0);
   if (c.n.axis(c.n.intAttribute("axis", 0), c.n.rank(0)) == own.dim)
@@ -132,7 +132,7 @@ static void rowsOf(Conversion &c) {
   c.markAll(0, counted.count);
 }
 
-/// Resize of the dimensions behind the rows.
+/// Resize may change the dimensions behind the rows.
 static void resize(Conversion &c) {
   const bool crops = c.n.hasAttribute("coordinate_transformation_mode") &&
                      c.n.stringAttribute("coordinate_transformation_mode") == "tf_crop_and_resize";
@@ -178,8 +178,8 @@ static void reshape(Conversion &c) {
   c.mark(0, int64_t(dim), times == 1 ? counted.count : n.mul(counted.count, n.i64(times)));
 }
 
-/// Expand to the shape of a counted value, or of a counted value to a shape of which only the extents that it has
-/// already are not known.
+/// Expand goes to the shape of a counted value, or takes a counted value to a shape of which only the extents that it
+/// has already are not known.
 static void expand(Conversion &c) {
   Node &n = c.n;
   const Counted *counted = c.counted(0);
@@ -226,7 +226,7 @@ static void matmul(Conversion &c) {
   c.mark(0, own.dim + (other == 1 ? 0 : made - rank), own.count); // a vector drops the last dimension alone
 }
 
-/// Whether `axes` has the counted dimension; the axes of ops that take them as an input, attribute or neither.
+/// Returns whether `axes` has the counted dimension.
 static bool isOver(Conversion &c, ArrayRef<int64_t> axes) { return llvm::is_contained(axes, c.counted(0)->dim); }
 
 /// Replaces the rows of input 0 that are not there by a number.
@@ -302,7 +302,7 @@ static void reduce(Conversion &c) {
   c.whole();
 }
 
-/// Softmax and norms of rows: the data may say how many rows there are, but not how long a row is.
+/// Softmax and norms work on rows: the data may say how many rows there are, but not how long a row is.
 static void alongAxis(Conversion &c) {
   Node &n = c.n;
   const Counted counted = *c.counted(0);
@@ -315,7 +315,7 @@ static void alongAxis(Conversion &c) {
   c.markAll(counted.dim, counted.count);
 }
 
-/// Gather, GatherND and GatherElements: the rows are those of the indices, or those of the data that stay.
+/// The rows of Gather, GatherND and GatherElements are those of the indices, or those of the data that stay.
 static void gather(Conversion &c) {
   Node &n = c.n;
   const Counted *data = c.counted(0), *indices = c.counted(1);
@@ -347,7 +347,7 @@ static void gather(Conversion &c) {
   c.mark(0, own.dim < axis ? own.dim : own.dim + picked - 1, own.count);
 }
 
-/// Concat of columns, where all operands have the same rows.
+/// Concat may join columns, where all operands have the same rows.
 static void concat(Conversion &c) {
   Node &n = c.n;
   const int64_t axis = n.axis(n.intAttribute("axis"), n.rank(0));
@@ -361,7 +361,7 @@ static void concat(Conversion &c) {
   c.mark(0, own.dim, own.count);
 }
 
-/// Slice: of other dimensions, or of the first rows up to a number that is computed.
+/// Slice takes parts of other dimensions, or the first rows up to a number that is computed.
 static void slice(Conversion &c) {
   Node &n = c.n;
   const Counted own = *c.counted(0);
@@ -459,7 +459,7 @@ static void cumulative(Conversion &c) {
 
 //===-- The table -----------------------------------------------------------------------===//
 
-/// Whether a rule takes an input that is counted; it takes at least one of those.
+/// Returns whether a rule takes this input where it is counted; one of those that it takes is.
 static bool mayBeCounted(StringRef op, bool everywhere, size_t input) {
   if (everywhere || op == "Concat")
     return true;

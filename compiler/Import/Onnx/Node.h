@@ -118,7 +118,7 @@ public:
   void out(size_t i, std::vector<Entry> sequence);
   /// Passes an input on under the output's name.
   void forward(size_t i, size_t input);
-  /// The entry of an output that has a name and has been set.
+  /// Returns the entry of an output that has a name and has been set.
   Entry &made(size_t i);
   /// Says how many rows of an output that has been set are there.
   void count(size_t i, const Counted &);

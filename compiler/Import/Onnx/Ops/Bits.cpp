@@ -14,14 +14,14 @@ static IntegerType integerType(Node &n, size_t i) {
   return type;
 }
 
-/// x as unsigned integers of the same width.
+/// Returns x as unsigned integers of the same width.
 static Value withoutSign(Node &n, Value x) {
   auto type = cast<IntegerType>(elementOf(x));
   auto unsignedType = IntegerType::get(n.context, type.getWidth(), IntegerType::Unsigned);
   return type == unsignedType ? x : n.make<BitcastOp>(x, {}, Type(typeOf(x).clone(unsignedType))).getResult();
 }
 
-/// 1, 2, 4, ...: a number for each bit.
+/// Returns 1, 2, 4, ...: a number for each bit.
 static Value powers(Node &n, Type element) {
   std::vector<int64_t> values;
   for (unsigned bit = 0; bit < element.getIntOrFloatBitWidth(); ++bit)

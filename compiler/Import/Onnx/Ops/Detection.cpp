@@ -16,7 +16,7 @@ using namespace mpc::onnx_import;
 
 static Type indexTensor(Node &n, ArrayRef<int64_t> shape) { return n.tensorType(shape, n.b.getI64Type()); }
 
-/// 0, 1, ... along one dimension of a tensor of this rank, with one element in the others.
+/// Returns 0, 1, ... along one dimension of a tensor of this rank, with one element in the others.
 static Value along(Node &n, int64_t rank, int64_t dim, int64_t extent) {
   Shape thin(rank, 1);
   thin[dim] = extent;
@@ -29,7 +29,7 @@ static Value smaller(Node &n, Value a, Value b) { return n.binary<MinOp>(a, b); 
 static Value larger(Node &n, Value a, Value b) { return n.binary<MaxOp>(a, b); }
 static Value toIndex(Node &n, Value x) { return n.cast(x, n.b.getI64Type()); }
 
-/// Column i of a matrix of f32 [rows, columns], as the given shape.
+/// Returns column i of a matrix of f32 [rows, columns], as the given shape.
 static Value column(Node &n, Value x, int64_t i, ArrayRef<int64_t> shape) {
   return n.reshape(n.slice(x, {0, i}, {shapeOf(x)[0], 1}, {1, 1}), shape);
 }
@@ -37,7 +37,7 @@ static Value column(Node &n, Value x, int64_t i, ArrayRef<int64_t> shape) {
 //===-- Suppression -----------------------------------------------------------------------===//
 
 namespace {
-/// Corners and areas of boxes, each f32 [samples, 1, boxes].
+/// These are corners and areas of boxes, each f32 [samples, 1, boxes].
 struct Boxes {
   Value x1, y1, x2, y2, area;
   SmallVector<Value> all() const { return {x1, y1, x2, y2, area}; }
@@ -62,7 +62,7 @@ static Boxes readBoxes(Node &n, Value boxes, bool centered) {
   return b;
 }
 
-/// One step of greedy suppression: takes the best box of each sample and class, and drops it and all boxes that overlap
+/// This step of greedy suppression takes the best box of each sample and class, and drops it and all boxes that overlap
 /// it by more than the threshold. Returns its index (-1: no box is left) and the scores that are left.
 static std::pair<Value, Value> takeBest(Node &n, Value left, Value lowest, Value threshold, ArrayRef<Value> b) {
   const int64_t samples = shapeOf(left)[0], count = shapeOf(left)[2];
@@ -83,8 +83,8 @@ static std::pair<Value, Value> takeBest(Node &n, Value left, Value lowest, Value
   return {n.select(any, index, n.i64(-1)), n.select(gone, lowest, left)};
 }
 
-/// NonMaxSuppression: greedy, by class. The result has samples * classes * most rows, of which those of boxes that were
-/// taken are there.
+/// NonMaxSuppression is greedy and by class. The result has samples * classes * most rows, of which those of boxes that
+/// were taken are there.
 static void nonMaxSuppression(Node &n) {
   const bool centered = n.intAttribute("center_point_box", 0) != 0;
   if (n.rank(0) != 3 || n.rank(1) != 3 || n.shape(0)[2] != 4 || n.shape(0)[0] != n.shape(1)[0] ||
@@ -132,7 +132,8 @@ static void nonMaxSuppression(Node &n) {
 //===-- Pooling of regions ----------------------------------------------------------------===//
 
 namespace {
-/// Points along one dimension of the map, for each region, bin and point within the bin: [regions, bins, points].
+/// These are points along one dimension of the map, for each region, bin and point within the bin: [regions, bins,
+/// points].
 struct Points {
   Value low, high;             // i64, within the map
   Value lowWeight, highWeight; // f32; 0 for points that do not count
@@ -141,7 +142,8 @@ struct Points {
 } // namespace
 
 /// Divides each region [start, start + length) along one dimension of `extent` elements into bins, and each bin into
-/// points: `ratio` of them, or, where that is 0, one for about each element of the map, at most `ratioBound`.
+/// points: `ratio` of them, or, where that is 0, one for about each element of the map, at most as many as a bin of the
+/// whole map has.
 static Points pointsOf(Node &n, Value start, Value length, int64_t extent, int64_t bins, int64_t ratio) {
   auto f = [&](double v) { return n.number(v, start); };
   auto inFloats = [&](Value i) { return n.cast(i, n.b.getF32Type()); };
@@ -167,7 +169,7 @@ static Points pointsOf(Node &n, Value start, Value length, int64_t extent, int64
   return p;
 }
 
-/// The map [samples, channels, height, width] as rows of channels.
+/// Returns the map [samples, channels, height, width] as rows of channels.
 static Value pixels(Node &n, Value map) {
   ArrayRef<int64_t> s = shapeOf(map);
   return n.reshape(n.transpose(map, {0, 2, 3, 1}), {s[0] * s[2] * s[3], s[1]});
@@ -255,13 +257,13 @@ static void roiAlign(Node &n) {
   n.out(0, n.cast(n.transpose(out, {0, 3, 1, 2}), n.element(0)));
 }
 
-/// Half away from zero, as C's round.
+/// Rounds half away from zero, as C's round does.
 static Value rounded(Node &n, Value x) {
   return n.mul(n.unary<SignOp>(x), n.unary<FloorOp>(n.add(n.unary<AbsOp>(x), n.number(0.5, x))));
 }
 
-/// The elements of each bin of regions [first, last] along one dimension: their indices, i64 [regions, bins, most], and
-/// whether they are in the bin.
+/// Returns the elements of each bin of regions [first, last] along one dimension: their indices, i64 [regions, bins,
+/// most], and whether they are in the bin.
 static std::pair<Value, Value> elementsOf(Node &n, Value first, Value last, int64_t extent, int64_t bins) {
   auto f = [&](double v) { return n.number(v, first); };
   Value length = larger(n, n.add(n.sub(last, first), f(1)), f(1)), bin = n.div(length, f(double(bins)));
@@ -274,8 +276,8 @@ static std::pair<Value, Value> elementsOf(Node &n, Value first, Value last, int6
   return {smaller(n, index, n.i64(extent - 1)), n.compare(Predicate::lt, index, toIndex(n, to))};
 }
 
-/// MaxRoiPool (Girshick 2015, Fast R-CNN, section 2.1; torchvision's roi_pool): the first largest pixel of each bin. A
-/// bin without pixels is 0.
+/// MaxRoiPool (Girshick 2015, Fast R-CNN, section 2.1; torchvision's roi_pool) takes the first largest pixel of each
+/// bin. A bin without pixels is 0.
 static void maxRoiPool(Node &n) {
   const Shape size = n.intsAttribute("pooled_shape").value_or(Shape());
   const double scale = n.floatAttribute("spatial_scale", 1.0);

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // There are three ways to find the k first of n elements, and the cheapest is taken:
-// - step by step: each step takes the extremum of what is left, k * n comparisons, one step after another;
-// - by ranks: an element's place is the number of elements before it, n * n comparisons, all at once;
+// - step by step: each step takes the extremum of what is left, which is k * n comparisons, one step after another;
+// - by ranks: an element's place is the number of elements before it, which is n * n comparisons, all at once;
 // - by a threshold: the k-th key is found bit by bit, the elements that reach it are moved together, and their ranks
-// are
-//   their places: about 200 n + k * k operations.
+//   are their places; this takes about 200 n + k * k operations.
 //
 //===----------------------------------------------------------------------===//
 #include "compiler/Import/Onnx/Ops/Order.h"
@@ -84,7 +83,8 @@ static std::pair<Value, Value> takeExtremum(Node &n, Keys keys, bool largest) {
   return {index, n.select(n.compare(Predicate::eq, positions, index), keys.last, keys.keys)};
 }
 
-/// The step-by-step way: the indices of the k first elements of keys [outer, length, inner], as [outer, k, inner].
+/// Goes step by step and returns the indices of the k first elements of keys [outer, length, inner], as [outer, k,
+/// inner].
 static Value stepByStep(Node &n, Keys keys, int64_t k, bool largest, bool inBody) {
   if (k <= kWrittenOut || inBody) {
     SmallVector<Value> indices;
@@ -128,8 +128,8 @@ static Value putAt(Node &n, Value values, Value places, int64_t extent) {
   return n.slice(n.reshape(y, {outer, extent + 1, inner}), {0, 0, 0}, {outer, extent, inner}, {1, 1, 1});
 }
 
-/// The number of elements before each one of keys [outer, length, inner]: larger ones (or smaller ones), and equal ones
-/// that come first.
+/// Returns the number of elements before each one of keys [outer, length, inner]: larger ones (or smaller ones), and
+/// equal ones that come first.
 static Value ranksOf(Node &n, Value keys, bool largest) {
   const int64_t outer = shapeOf(keys)[0], length = shapeOf(keys)[1], inner = shapeOf(keys)[2];
   const Predicate before = largest ? Predicate::gt : Predicate::lt;
@@ -150,7 +150,7 @@ static Value ranksOf(Node &n, Value keys, bool largest) {
   return n.cast(n.reshape(ranks, {outer, length, inner}), n.b.getI64Type());
 }
 
-/// The way by ranks, and the second half of the way by a threshold: `numbers` are the elements' indices.
+/// Goes by ranks, which is also the second half of the way by a threshold: `numbers` are the elements' indices.
 static Value byRanks(Node &n, Value keys, Value numbers, int64_t k, bool largest) {
   const int64_t length = shapeOf(keys)[1];
   Value ranks = inParts(n, shapeOf(keys)[0], length * length * shapeOf(keys)[2],
@@ -159,7 +159,8 @@ static Value byRanks(Node &n, Value keys, Value numbers, int64_t k, bool largest
   return putAt(n, n.broadcast(numbers, shapeOf(keys)), places, k);
 }
 
-/// The k-th key of each row of keys that are not negative, [outer, 1, inner]: the largest number that k keys reach.
+/// Returns the k-th key of each row of keys that are not negative, [outer, 1, inner]: the largest number that k keys
+/// reach.
 static Value thresholdOf(Node &n, Value keys, int64_t k, int64_t bits) {
   const Shape row = {shapeOf(keys)[0], 1, shapeOf(keys)[2]};
   Type i64 = n.b.getI64Type();
@@ -179,7 +180,7 @@ static Value thresholdOf(Node &n, Value keys, int64_t k, int64_t bits) {
   return scan.getResult(0);
 }
 
-/// The way by a threshold, for keys of 32 bits.
+/// Goes by a threshold, for keys of 32 bits.
 static Value byThreshold(Node &n, Value keys, int64_t k, bool largest) {
   const int64_t length = shapeOf(keys)[1];
   Value wide = n.cast(keys, n.b.getI64Type());

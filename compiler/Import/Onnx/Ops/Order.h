@@ -6,8 +6,8 @@
 
 namespace mpc::onnx_import {
 
-/// The indices, i64 [outer, k, inner], of the k largest (or smallest) elements of rows [outer, length, inner], in their
-/// order. Equal elements are in the order of their indices, NaN is larger than all numbers.
+/// Returns the indices, i64 [outer, k, inner], of the k largest (or smallest) elements of rows [outer, length, inner],
+/// in their order. Equal elements are in the order of their indices, NaN is larger than all numbers.
 mlir::Value firstIndices(Node &, mlir::Value rows, int64_t k, bool largest);
 
 } // namespace mpc::onnx_import

@@ -7,7 +7,7 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
-/// CenterCropPad: cuts or pads with zeros on both sides, one more behind where the difference is odd.
+/// CenterCropPad cuts or pads with zeros on both sides, one more behind where the difference is odd.
 static void centerCropPad(Node &n) {
   const int64_t rank = n.rank(0);
   const Shape size = n.constantInts(1, "the shape");
@@ -40,7 +40,7 @@ static void centerCropPad(Node &n) {
             }).getY());
 }
 
-/// ReverseSequence: the first `length` elements of each sequence in the opposite order, and the rest as it is.
+/// ReverseSequence puts the first `length` elements of each sequence into the opposite order, and leaves the rest.
 static void reverseSequence(Node &n) {
   const int64_t batchAxis = n.intAttribute("batch_axis", 1), timeAxis = n.intAttribute("time_axis", 0);
   if (n.rank(0) < 2 || batchAxis + timeAxis != 1 || (batchAxis != 0 && batchAxis != 1))
@@ -67,7 +67,7 @@ static void reverseSequence(Node &n) {
   n.out(0, n.reshape(n.gather(n.reshape(n.in(0), flat), place, 0), n.shape(0)));
 }
 
-/// Col2Im (torch's fold): adds the elements of blocks [samples, channels * block, blocks] to the places of a picture
+/// Col2Im (torch's fold) adds the elements of blocks [samples, channels * block, blocks] to the places of a picture
 /// that they cover.
 static void col2Im(Node &n) {
   const Shape image = n.constantInts(1, "image_shape"), block = n.constantInts(2, "block_shape");

@@ -28,7 +28,7 @@ struct Sampling {
 
 static constexpr StringLiteral kCrop = "tf_crop_and_resize";
 
-/// Where each result of a dimension lies, in pixels of the operand.
+/// Returns where each result of a dimension lies, in pixels of the operand.
 static std::vector<double> coordinatesAlong(Node &n, const Sampling &s, int64_t d) {
   const int64_t in = n.shape(0)[d], out = s.out[d];
   std::vector<double> result;

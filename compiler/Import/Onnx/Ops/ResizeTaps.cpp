@@ -8,7 +8,7 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
-/// The filter's height at a distance from its middle.
+/// Returns the filter's height at a distance from its middle.
 static double heightAt(const Filter &f, double distance) {
   const double x = std::fabs(distance);
   if (!f.cubic)

@@ -6,7 +6,7 @@
 
 namespace mpc::onnx_import {
 
-/// What Resize does along one dimension, where graph.resize has no mode for it.
+/// This is what Resize does along one dimension, where graph.resize has no mode for it.
 struct Filter {
   bool cubic = false; // cubic convolution (Keys 1981) with `a`; else linear
   double a = -0.75;
@@ -14,14 +14,14 @@ struct Filter {
   bool excludeOutside = false; // elements outside get no weight; else the edge stands for them
 };
 
-/// The elements that each result reads along a dimension, and their weights: each of `taps` numbers.
+/// These are the elements that each result reads along a dimension, and their weights: each result has `taps` numbers.
 struct Taps {
   std::vector<int64_t> indices; // [results, taps], within the dimension
   std::vector<double> weights;
   int64_t taps = 0;
 };
 
-/// `coordinates`: where each result lies, in pixels of an operand of `extent` elements; `scale`: results for each
+/// `coordinates` says where each result lies, in pixels of an operand of `extent` elements; `scale` is results for each
 /// element.
 Taps tapsOf(const Filter &, llvm::ArrayRef<double> coordinates, double scale, int64_t extent);
 

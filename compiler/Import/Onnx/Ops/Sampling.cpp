@@ -10,12 +10,12 @@ using namespace mpc::onnx_import;
 namespace {
 enum class Padding { Zeros, Border, Reflection };
 
-/// The elements along one dimension that each point reads: i64 and f32, each [samples, points].
+/// These are the elements along one dimension that each point reads: i64 and f32, each [samples, points].
 struct Tap {
   Value index, weight;
 };
 
-/// What GridSample says about all dimensions.
+/// This is what GridSample says about all dimensions.
 struct Grid {
   Node &n;
   bool alignCorners;
@@ -44,7 +44,8 @@ struct Grid {
     return padding == Padding::Zeros ? x : atMost(atLeast(x, 0), double(extent - 1));
   }
 
-  /// The element at a whole coordinate: its index, within the map, and its weight, 0 outside of a map padded by zeros.
+  /// Returns the element at a whole coordinate: its index, within the map, and its weight, 0 outside of a map padded by
+  /// zeros.
   Tap at(Value coordinate, Value weight, int64_t extent) const {
     Value inside = atMost(atLeast(coordinate, 0), double(extent - 1));
     if (padding == Padding::Zeros) {
@@ -61,8 +62,8 @@ struct Grid {
 };
 } // namespace
 
-/// The weights of cubic convolution (Keys 1981) with a = -0.75, as torch has them, for elements at distances 1 + t, t,
-/// 1 - t and 2 - t.
+/// Returns the weights of cubic convolution (Keys 1981) with a = -0.75, as torch has them, for elements at distances 1
+/// + t, t, 1 - t and 2 - t.
 static SmallVector<Value> cubicWeights(Grid g, Value t) {
   Node &n = g.n;
   constexpr double a = -0.75;
@@ -163,7 +164,7 @@ static void gridSample(Node &n) {
   n.out(0, n.reshape(n.cast(n.transpose(y, {0, 2, 1}), n.element(0)), result));
 }
 
-/// DeformConv (Dai et al. 2017; torchvision's deform_conv2d): a convolution each of whose taps reads, by linear
+/// DeformConv (Dai et al. 2017; torchvision's deform_conv2d) is a convolution each of whose taps reads, by linear
 /// interpolation, at a place of its own, and is multiplied by a mask of its own. Coordinates are fp32.
 static void deformConv(Node &n) {
   const int64_t group = n.intAttribute("group", 1), offsets = n.intAttribute("offset_group", 1);
@@ -193,7 +194,7 @@ static void deformConv(Node &n) {
     n.limit("tensors without elements are not supported");
   const Grid g{n, true, Padding::Zeros};
   const int64_t samples = x[0], width = x[1] / offsets;
-  // Where each tap reads: [samples * offsets, taps, points].
+  // `moved` says where each tap reads: [samples * offsets, taps, points].
   Value moved = n.reshape(n.cast(n.floatIn(2), n.b.getF32Type()), {samples * offsets, taps, 2, points});
   auto coordinate = [&](int64_t d) {
     std::vector<double> regular;
@@ -232,7 +233,7 @@ static void deformConv(Node &n) {
   if (n.has(4))
     columnsRead =
         n.mul(columnsRead, n.reshape(n.cast(n.floatIn(4), n.b.getF32Type()), {samples, offsets, taps, points, 1}));
-  // A product for each group: [samples, group, points, channels * taps] by [group, channels * taps, results].
+  // Each group has a product: [samples, group, points, channels * taps] by [group, channels * taps, results].
   Value left = n.transpose(n.cast(columnsRead, n.element(0)), {0, 1, 4, 3, 2});
   left = n.reshape(left, {samples, group, w[1], points, taps});
   left = n.reshape(n.transpose(left, {0, 1, 3, 2, 4}), {samples, group, points, w[1] * taps});
@@ -246,7 +247,7 @@ static void deformConv(Node &n) {
   n.out(0, y);
 }
 
-/// AffineGrid (torch's affine_grid): the coordinates theta [samples, d, d + 1] times (x, y, ..., 1) of each pixel. The
+/// AffineGrid (torch's affine_grid) multiplies theta [samples, d, d + 1] by (x, y, ..., 1) of each pixel. The
 /// sums are fp32.
 static void affineGrid(Node &n) {
   const bool align = n.intAttribute("align_corners", 0) != 0;

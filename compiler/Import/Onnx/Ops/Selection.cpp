@@ -14,8 +14,8 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::onnx_import;
 
-/// Whether two values are computed by the same ops of the same values: exporters write `y > 0` once for each use. Gives
-/// up after `left` ops.
+/// Returns whether two values are computed by the same ops of the same values: exporters write `y > 0` once for each
+/// use. Gives up after `left` ops.
 static bool isSame(Value a, Value b, int &left) {
   if (a == b)
     return true;
@@ -47,7 +47,7 @@ static HostTensor indicesOf(Node &n, ArrayRef<int64_t> shape, ArrayRef<double> v
   return t;
 }
 
-/// The positions of the elements of x that are not 0; those of a mask that had them before are the same values.
+/// Returns the positions of the elements of x that are not 0; a mask that had them before gets the same values.
 static Positions foundIn(Node &n, Value x) {
   auto known = llvm::find_if(n.import.positions, [&](const auto &entry) {
     int left = 100;
@@ -63,7 +63,7 @@ static Positions foundIn(Node &n, Value x) {
   return found;
 }
 
-/// NonZero: the indices of the elements that are not 0, a column for each, in row-major order.
+/// NonZero gives the indices of the elements that are not 0, a column for each, in row-major order.
 static void nonZero(Node &n) {
   Shape shape(n.shape(0));
   if (shape.empty())
@@ -86,7 +86,7 @@ static void nonZero(Node &n) {
   n.count(0, {1, found.count});
 }
 
-/// Compress: the slices along an axis, or the elements, where the condition is true. A shorter condition is false
+/// Compress takes the slices along an axis, or the elements, where the condition is true. A shorter condition is false
 /// behind its end.
 static void compress(Node &n) {
   const bool flat = !n.hasAttribute("axis");

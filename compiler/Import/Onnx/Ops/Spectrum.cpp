@@ -16,14 +16,15 @@ using namespace mpc::onnx_import;
 static constexpr double kPi = 3.14159265358979323846;
 
 namespace {
-/// A transform of `length` samples: its frequencies 0, ..., frequencies - 1, of complex exponentials with this sign.
+/// This is a transform of `length` samples: its frequencies are 0, ..., frequencies - 1, of complex exponentials with
+/// this sign.
 struct Transform {
   int64_t length, frequencies;
   double sign = -1, scale = 1;
 };
 } // namespace
 
-/// cos or sin of 2 pi k i / length, [samples, frequencies], for those samples that there are; multiplied by
+/// Returns cos or sin of 2 pi k i / length, [samples, frequencies], for those samples that there are; multiplied by
 /// `factor(k)`.
 static Value waves(Node &n, const Transform &t, int64_t samples, bool sine, Type element,
                    llvm::function_ref<double(int64_t)> factor) {
@@ -63,7 +64,7 @@ static Value transformed(Node &n, Value x, const Transform &t) {
   return n.make<ConcatOp>(parts, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(3); }).getResult();
 }
 
-/// The most numbers of a table that is made at import.
+/// A table that is made at import has no more numbers.
 static constexpr int64_t kMostNumbers = int64_t(1) << 24;
 
 static Value wide(Node &n, Value x) { return n.cast(x, n.b.getF64Type()); }
@@ -109,7 +110,7 @@ static void dft(Node &n) {
   n.out(0, n.cast(n.reshape(y, result), n.element(0)));
 }
 
-/// STFT: transforms of frames that overlap, each multiplied by the window.
+/// STFT transforms frames that overlap, each multiplied by the window.
 static void stft(Node &n) {
   const bool onesided = n.intAttribute("onesided", 1) != 0;
   const bool hasParts = n.rank(0) == 3;
@@ -144,7 +145,7 @@ static void stft(Node &n) {
 
 enum class Window { Hann, Hamming, Blackman };
 
-/// A sum of cosines, as ONNX defines them.
+/// A window is a sum of cosines, as ONNX defines it.
 template <Window kind>
 static void window(Node &n) {
   const int64_t size = n.constantInt(0, "the size");
