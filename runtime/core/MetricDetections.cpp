@@ -115,7 +115,7 @@ void AveragePrecision::add(std::span<const double> scores, std::span<const doubl
 }
 
 double AveragePrecision::sumOfPrecisions(std::span<const Found> found, size_t t, int64_t truths) const {
-  // Of the first i + 1 detections, precision[i] are right, and right[i] are how many that is.
+  // right[i] is the number of right ones among the first i + 1 detections, and precision[i] is their share.
   std::vector<double> precision(found.size()), right(found.size());
   for (size_t i = 0; i < found.size(); ++i) {
     right[i] = (i > 0 ? right[i - 1] : 0) + (found[i].matches >> t & 1);

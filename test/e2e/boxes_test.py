@@ -6,7 +6,6 @@ import json
 import os
 import struct
 import sys
-import zlib
 
 import numpy as np
 
@@ -14,27 +13,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "tools"), os.path.join(HERE, "..", "..", "tools", "models")]
 import harness  # noqa: E402
 from network import INT64, Network  # noqa: E402
+from pictures_test import check, png  # noqa: E402
 
 SIDE, MOST, SAMPLES, BATCH, NAMES = 16, 3, 10, 4, ("ant", "bee", "cow")
 SCALE = "--scale=image=0.00392156862745098"
-
-
-def check(true, *what):
-    if not true:
-        raise harness.Failure(" ".join(map(str, what)))
-
-
-def png(path, picture):
-    """Writes u8 [3, height, width]."""
-    _, height, width = picture.shape
-    rows = b"".join(b"\0" + row.tobytes() for row in picture.transpose(1, 2, 0))
-
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) +
-                   chunk(b"IEND", b""))
 
 
 def write(path, text):

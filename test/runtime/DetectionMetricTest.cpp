@@ -115,7 +115,7 @@ TEST(AveragePrecision, ATrueBoxIsFoundOnce) {
 }
 
 TEST(AveragePrecision, EqualScoresKeepTheirOrder) {
-  // Of equal scores the lower anchor comes first: right before wrong, or wrong before right.
+  // The lower anchor comes first among equal scores, so the right one stands before or behind the wrong one.
   EXPECT_EQ(value({{{0.5, 0.5}, squares({0, 100}), {0}, squares({0})}}, 1), 1);
   EXPECT_EQ(value({{{0.5, 0.5}, squares({100, 0}), {0}, squares({0})}}, 1), 0.5);
   // The same holds for pictures.

@@ -31,9 +31,7 @@ Positions onnx_import::positionsOf(Node &n, Value mask) {
 }
 
 Value onnx_import::rowsThere(Node &n, RankedTensorType type, const Counted &counted) {
-  Shape thin(type.getRank(), 1);
-  thin[counted.dim] = type.getDimSize(counted.dim);
-  Value row = n.iota(n.tensorType(thin, n.b.getI64Type()), counted.dim);
+  Value row = n.numbersAlong(type.getRank(), counted.dim, type.getDimSize(counted.dim));
   return n.broadcast(n.compare(Predicate::lt, row, counted.count), type.getShape());
 }
 
@@ -436,9 +434,7 @@ static void shape(Conversion &c) {
   SmallVector<Value> extents;
   for (auto [d, extent] : llvm::enumerate(n.shape(0)))
     extents.push_back(n.reshape(int64_t(d) == own.dim ? own.count : n.i64(extent), {1}));
-  Value all = extents.size() == 1
-                  ? extents[0]
-                  : Value(n.make<ConcatOp>(extents, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(0); }).getResult());
+  Value all = n.concat(extents, 0);
   auto like = std::make_shared<const Entry>(n.entry(0));
   n.out(0, all);
   n.made(0).shapeOf = std::move(like);

@@ -63,7 +63,8 @@ public:
   mlir::Value rngStep();
   /// The stream of random numbers that a node draws from; `draws` is the name of the value that it makes.
   int64_t &streamOf(const std::string &draws) { return streams[draws]; }
-  /// What positionsOf (Counted.h) has made of each mask, so that two uses of one mask have the same rows.
+  /// These are the positions that positionsOf (Counted.h) has made of each mask, so that two uses of one mask have the
+  /// same rows.
   struct MaskPositions {
     mlir::Value mask, positions, count;
   };

@@ -346,6 +346,16 @@ Value Node::iota(RankedTensorType type, int64_t axis) {
              tensorType(type.getShape(), type.getElementType()))
       .getResult();
 }
+Value Node::numbersAlong(int64_t rank, int64_t dim, int64_t extent) {
+  Shape thin(rank, 1);
+  thin[dim] = extent;
+  return iota(tensorType(thin, b.getI64Type()), dim);
+}
+Value Node::concat(ArrayRef<Value> values, int64_t axis) {
+  if (values.size() == 1)
+    return values[0];
+  return make<ConcatOp>(values, [&](auto &p) { p.axis = b.getI64IntegerAttr(axis); }).getResult();
+}
 Value Node::select(Value condition, Value x, Value y) {
   return make<SelectOp>(ValueRange{condition, x, y}).getResult();
 }

@@ -159,6 +159,10 @@ public:
                     llvm::ArrayRef<int64_t> strides);
   mlir::Value gather(mlir::Value x, mlir::Value indices, int64_t axis);
   mlir::Value iota(mlir::RankedTensorType type, int64_t axis);
+  /// Returns 0, 1, ... as i64 along dimension `dim` of a tensor of this rank, with one element in the others.
+  mlir::Value numbersAlong(int64_t rank, int64_t dim, int64_t extent);
+  /// Joins values along a dimension; one value is returned as it is.
+  mlir::Value concat(llvm::ArrayRef<mlir::Value> values, int64_t axis);
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
   mlir::Value compare(graph::Predicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value constantValue(const HostTensor &);

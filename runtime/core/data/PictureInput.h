@@ -19,8 +19,8 @@ struct Draw {
   int64_t epoch = 0;
 };
 
-/// What an input takes of a sample. All but the pixels are its boxes: corners [room, 4] as floats, their classes [room]
-/// and their number as integers of 64 bits.
+/// An input takes one of these parts of a sample. All but the pixels are its boxes: corners [room, 4] as floats, their
+/// classes [room] and their number as integers of 64 bits.
 enum class PicturePart { Pixels, Corners, Labels, Count };
 
 class PictureInput {

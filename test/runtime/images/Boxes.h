@@ -26,7 +26,7 @@ struct Wanted {
   int64_t epoch = 0;
 };
 
-/// What make_boxes and make write; the error where they fail.
+/// This is what make_boxes and make write, or the error where they fail.
 struct Made {
   std::vector<LabelledBox> boxes;
   std::vector<uint8_t> pixels; // [3, height, width]

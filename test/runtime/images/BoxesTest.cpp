@@ -75,7 +75,7 @@ TEST(Boxes, ComeFromCoco) {
   const std::string apart = other.write("annotations/instances.json", kCoco);
   EXPECT_EQ(described(apart + ":" + folder.path()), described(path));
   EXPECT_EQ(described(apart), other / "annotations/a.png: is missing; " + apart + " names it");
-  // What a picture lacks is found when it is read.
+  // A picture that lacks something is found when it is read.
   folder.write("a.png", Png{.width = 20, .height = 40}());
   EXPECT_EQ(described(path),
             "dog,cat,cow; " + folder / "a.png" + ": has 20x40 pixels, and its boxes are for 40x20" + "; 1,2,4,6=1 ");

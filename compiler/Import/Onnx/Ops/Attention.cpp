@@ -70,9 +70,7 @@ struct Attention {
       n.fail(Twine(s[2]) + " elements do not divide into " + Twine(count) + " heads", "", attribute);
     return n.transpose(n.reshape(x, {s[0], s[1], count, s[2] / count}), {0, 2, 1, 3});
   }
-  Value behind(Value first, Value second) {
-    return n.make<ConcatOp>(ValueRange{first, second}, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(2); }).getResult();
-  }
+  Value behind(Value first, Value second) { return n.concat({first, second}, 2); }
 
   /// a @ b for each head of the query. The rows of the heads that share a key become one matrix, so nothing
   /// is repeated.
@@ -293,19 +291,16 @@ static void rotaryEmbedding(Node &n) {
   };
   Value a = interleaved ? part(0, half, 2) : part(0, half, 1), b = interleaved ? part(1, half, 2) : part(half, half, 1);
   Value real = n.sub(n.mul(cosine, a), n.mul(sine, b)), imaginary = n.add(n.mul(sine, a), n.mul(cosine, b));
-  auto join = [&](ArrayRef<Value> parts, int64_t axis) -> Value {
-    return n.make<ConcatOp>(ValueRange(parts), [&](auto &p) { p.axis = n.b.getI64IntegerAttr(axis); }).getResult();
-  };
   Value turned;
   if (interleaved) {
     Shape single = {shape[0], shape[1], shape[2], half, 1};
-    turned = n.reshape(join({n.reshape(real, single), n.reshape(imaginary, single)}, 4),
+    turned = n.reshape(n.concat({n.reshape(real, single), n.reshape(imaginary, single)}, 4),
                        {shape[0], shape[1], shape[2], width});
   } else {
-    turned = join({real, imaginary}, 3);
+    turned = n.concat({real, imaginary}, 3);
   }
   if (width < shape[3])
-    turned = join({turned, part(width, shape[3] - width, 1)}, 3);
+    turned = n.concat({turned, part(width, shape[3] - width, 1)}, 3);
   n.out(0, flat ? n.reshape(turned, given) : n.transpose(turned, {0, 2, 1, 3}));
 }
 

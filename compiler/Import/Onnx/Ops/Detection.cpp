@@ -16,13 +16,6 @@ using namespace mpc::onnx_import;
 
 static Type indexTensor(Node &n, ArrayRef<int64_t> shape) { return n.tensorType(shape, n.b.getI64Type()); }
 
-/// Returns 0, 1, ... along one dimension of a tensor of this rank, with one element in the others.
-static Value along(Node &n, int64_t rank, int64_t dim, int64_t extent) {
-  Shape thin(rank, 1);
-  thin[dim] = extent;
-  return n.iota(cast<RankedTensorType>(indexTensor(n, thin)), dim);
-}
-
 static Value stopped(Node &n, Value x) { return n.make<StopGradientOp>(x).getResult(); }
 static Value inFloat(Node &n, Value x) { return stopped(n, n.cast(x, n.b.getF32Type())); }
 static Value smaller(Node &n, Value a, Value b) { return n.binary<MinOp>(a, b); }
@@ -71,14 +64,14 @@ static std::pair<Value, Value> takeBest(Node &n, Value left, Value lowest, Value
                    p.keepdims = n.b.getBoolAttr(true);
                  }).getY();
   Value any = n.compare(Predicate::gt, n.reduce<ReduceMaxOp>(left, {2}, true), lowest);
-  Value place = n.add(n.mul(along(n, 3, 0, samples), n.i64(count)), index);
+  Value place = n.add(n.mul(n.numbersAlong(3, 0, samples), n.i64(count)), index);
   auto best = [&](int i) { return n.gather(n.reshape(b[i], {samples * count}), place, 0); };
   Value zero = n.number(0, left);
   Value w = larger(n, n.sub(smaller(n, b[2], best(2)), larger(n, b[0], best(0))), zero);
   Value h = larger(n, n.sub(smaller(n, b[3], best(3)), larger(n, b[1], best(1))), zero);
   Value common = n.mul(w, h);
   Value overlap = n.div(common, n.sub(n.add(b[4], best(4)), common)); // NaN for two boxes without area: not above
-  Value same = n.compare(Predicate::eq, along(n, 3, 2, count), index);
+  Value same = n.compare(Predicate::eq, n.numbersAlong(3, 2, count), index);
   Value gone = n.binary<OrOp>(same, n.compare(Predicate::gt, overlap, threshold));
   return {n.select(any, index, n.i64(-1)), n.select(gone, lowest, left)};
 }
@@ -125,7 +118,7 @@ static void nonMaxSuppression(Node &n) {
                                 larger(n, n.gather(indices, place, 0), n.i64(0))};
   for (Value &c : columns)
     c = n.reshape(c, {rows, 1});
-  n.out(0, n.make<ConcatOp>(columns, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(1); }).getResult());
+  n.out(0, n.concat(columns, 1));
   n.count(0, {0, found.count});
 }
 
@@ -154,8 +147,8 @@ static Points pointsOf(Node &n, Value start, Value length, int64_t extent, int64
     p.count = f(double(ratio));
   else
     p.count = larger(n, smaller(n, n.unary<CeilOp>(bin), f(double(points))), f(0)); // 0 for a region without an extent
-  Value number = inFloats(along(n, 3, 2, points));
-  Value at = n.add(n.add(start, n.mul(inFloats(along(n, 3, 1, bins)), bin)),
+  Value number = inFloats(n.numbersAlong(3, 2, points));
+  Value at = n.add(n.add(start, n.mul(inFloats(n.numbersAlong(3, 1, bins)), bin)),
                    n.div(n.mul(n.add(number, f(0.5)), bin), larger(n, p.count, f(1))));
   Value outside = n.binary<OrOp>(n.compare(Predicate::lt, at, f(-1)), n.compare(Predicate::gt, at, f(double(extent))));
   if (ratio <= 0)
@@ -237,11 +230,8 @@ static void roiAlign(Node &n) {
           n.reshape(n.mul(rows(low ? y.lowWeight : y.highWeight), columns(left ? x.lowWeight : x.highWeight)),
                     {bins, 1, py * px, 1}));
     }
-  auto joinFour = [&](ArrayRef<Value> four) {
-    return n.make<ConcatOp>(four, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(1); }).getResult();
-  };
   // As ONNX and its runtime define it, max takes the largest of the weighted pixels, not of their sums.
-  Value all = pixels(n, n.in(0)), allPlaces = joinFour(places), allWeights = joinFour(weights);
+  Value all = pixels(n, n.in(0)), allPlaces = n.concat(places, 1), allWeights = n.concat(weights, 1);
   Value out = inParts(n, bins, 4 * py * px * channels, [&](int64_t from, int64_t count) -> Value {
     Value read = n.gather(all, rowsOf(n, allPlaces, from, count), 0); // [bins, 4, points, channels]
     Value weighted = n.mul(n.cast(read, n.b.getF32Type()), rowsOf(n, allWeights, from, count));
@@ -267,12 +257,12 @@ static Value rounded(Node &n, Value x) {
 static std::pair<Value, Value> elementsOf(Node &n, Value first, Value last, int64_t extent, int64_t bins) {
   auto f = [&](double v) { return n.number(v, first); };
   Value length = larger(n, n.add(n.sub(last, first), f(1)), f(1)), bin = n.div(length, f(double(bins)));
-  Value number = n.cast(along(n, 3, 1, bins), n.b.getF32Type());
+  Value number = n.cast(n.numbersAlong(3, 1, bins), n.b.getF32Type());
   auto within = [&](Value v) { return smaller(n, larger(n, n.add(v, first), f(0)), f(double(extent))); };
   Value from = within(n.unary<FloorOp>(n.mul(number, bin)));
   Value to = within(n.unary<CeilOp>(n.mul(n.add(number, f(1)), bin)));
   const int64_t most = std::min(extent, (extent + bins - 1) / bins + 1);
-  Value index = n.add(toIndex(n, from), along(n, 3, 2, most));
+  Value index = n.add(toIndex(n, from), n.numbersAlong(3, 2, most));
   return {smaller(n, index, n.i64(extent - 1)), n.compare(Predicate::lt, index, toIndex(n, to))};
 }
 
@@ -316,9 +306,9 @@ static void maxRoiPool(Node &n) {
         .getY();
   });
   // The one pixel that is taken has the gradient.
-  Value pick = n.add(n.mul(along(n, 2, 0, bins), n.i64(points)), first);
+  Value pick = n.add(n.mul(n.numbersAlong(2, 0, bins), n.i64(points)), first);
   Value pixel = n.gather(n.reshape(place, {bins * points}), pick, 0);
-  Value element = n.add(n.mul(pixel, n.i64(channels)), along(n, 2, 1, channels));
+  Value element = n.add(n.mul(pixel, n.i64(channels)), n.numbersAlong(2, 1, channels));
   Value taken = n.gather(n.reshape(all, {shapeOf(all)[0] * channels}), element, 0);
   Value any = n.reduce<ReduceAnyOp>(inside, {1}, false);
   Value out = n.reshape(n.select(any, taken, n.number(0, taken)), {regions, size[0], size[1], channels});

@@ -211,9 +211,7 @@ void Loop::writeOut() {
     if (stack.empty())
       n.limit("it has no iterations, so the shape of output " + Twine(numCarried + i) + " is not known",
               "export the module without this loop");
-    n.out(numCarried + i, stack.size() == 1 ? stack[0] : n.make<ConcatOp>(stack, [&](auto &p) {
-                                                            p.axis = n.b.getI64IntegerAttr(0);
-                                                          }).getResult());
+    n.out(numCarried + i, n.concat(stack, 0));
   }
 }
 

@@ -79,7 +79,7 @@ static std::pair<Value, Value> takeExtremum(Node &n, Keys keys, bool largest) {
                    if (!largest)
                      p.min = n.b.getUnitAttr();
                  }).getY();
-  Value positions = n.iota(n.tensorType({1, shapeOf(keys.keys)[1], 1}, n.b.getI64Type()), 1);
+  Value positions = n.numbersAlong(3, 1, shapeOf(keys.keys)[1]);
   return {index, n.select(n.compare(Predicate::eq, positions, index), keys.last, keys.keys)};
 }
 
@@ -93,9 +93,7 @@ static Value stepByStep(Node &n, Keys keys, int64_t k, bool largest, bool inBody
       indices.push_back(index);
       keys.keys = rest;
     }
-    if (k == 1)
-      return indices[0];
-    return n.make<ConcatOp>(indices, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(1); }).getResult();
+    return n.concat(indices, 1);
   }
   const int64_t outer = shapeOf(keys.keys)[0], inner = shapeOf(keys.keys)[2];
   Type slice = n.tensorType({outer, 1, inner}, n.b.getI64Type());
@@ -113,12 +111,8 @@ static Value stepByStep(Node &n, Keys keys, int64_t k, bool largest, bool inBody
 /// nothing is put at are 0; values that belong nowhere have the place `extent`.
 static Value putAt(Node &n, Value values, Value places, int64_t extent) {
   const int64_t outer = shapeOf(values)[0], length = shapeOf(values)[1], inner = shapeOf(values)[2];
-  auto along = [&](int64_t dim, int64_t size) {
-    Shape thin(3, 1);
-    thin[dim] = size;
-    return n.iota(n.tensorType(thin, n.b.getI64Type()), dim);
-  };
-  Value flat = n.add(n.mul(n.add(n.mul(along(0, outer), n.i64(extent + 1)), places), n.i64(inner)), along(2, inner));
+  Value flat = n.add(n.mul(n.add(n.mul(n.numbersAlong(3, 0, outer), n.i64(extent + 1)), places), n.i64(inner)),
+                     n.numbersAlong(3, 2, inner));
   const int64_t elements = outer * length * inner;
   Value y = n.make<ScatterOp>(
                  ValueRange{n.reshape(values, {elements}), n.reshape(flat, {elements})},
@@ -133,7 +127,7 @@ static Value putAt(Node &n, Value values, Value places, int64_t extent) {
 static Value ranksOf(Node &n, Value keys, bool largest) {
   const int64_t outer = shapeOf(keys)[0], length = shapeOf(keys)[1], inner = shapeOf(keys)[2];
   const Predicate before = largest ? Predicate::gt : Predicate::lt;
-  Value numbers = n.iota(n.tensorType({1, length, 1}, n.b.getI64Type()), 1);
+  Value numbers = n.numbersAlong(3, 1, length);
   auto rows = [&](Value x) { return n.reshape(x, {shapeOf(x)[0], 1, length, shapeOf(x)[2]}); };
   auto columns = [&](Value x) { return n.reshape(x, {shapeOf(x)[0], length, 1, shapeOf(x)[2]}); };
   Value isBefore;
@@ -193,7 +187,7 @@ static Value byThreshold(Node &n, Value keys, int64_t k, bool largest) {
   Value among = n.compare(Predicate::lt, runningSums(n, ones(equal), /*exclusive=*/true, false), wanted);
   Value taken = n.binary<OrOp>(above, n.binary<AndOp>(equal, among));
   Value places = n.select(taken, runningSums(n, ones(taken), /*exclusive=*/true, false), n.i64(k));
-  Value numbers = n.broadcast(n.iota(n.tensorType({1, length, 1}, n.b.getI64Type()), 1), shapeOf(keys));
+  Value numbers = n.broadcast(n.numbersAlong(3, 1, length), shapeOf(keys));
   return byRanks(n, putAt(n, keys, places, k), putAt(n, numbers, places, k), k, largest);
 }
 
@@ -212,7 +206,7 @@ Value onnx_import::firstIndices(Node &n, Value rows, int64_t k, bool largest) {
     return stepByStep(n, keys, k, largest, inBody);
   if (threshold < ranks)
     return byThreshold(n, keys.keys, k, largest);
-  Value numbers = n.iota(n.tensorType({1, shapeOf(rows)[1], 1}, n.b.getI64Type()), 1);
+  Value numbers = n.numbersAlong(3, 1, shapeOf(rows)[1]);
   return byRanks(n, keys.keys, numbers, k, largest);
 }
 
@@ -242,10 +236,8 @@ static void topK(Node &n) {
   Value indices = firstIndices(n, rows, k, largest);
   Value positions = n.mul(indices, n.i64(inner));
   auto along = [&](int64_t axis, int64_t extent, int64_t stride) {
-    Shape wide(3, 1);
-    wide[axis] = extent;
     if (extent > 1)
-      positions = n.add(positions, n.mul(n.iota(n.tensorType(wide, n.b.getI64Type()), axis), n.i64(stride)));
+      positions = n.add(positions, n.mul(n.numbersAlong(3, axis, extent), n.i64(stride)));
   };
   along(0, outer, length * inner);
   along(2, inner, 1);

@@ -49,15 +49,10 @@ static void reverseSequence(Node &n) {
   if (n.shape(1) != ArrayRef<int64_t>{batch})
     n.fail("sequence_lens must have a length for each of " + Twine(batch) + " sequences");
   n.import.markLengths(n.in(1), time, n.loc);
-  auto along = [&](int64_t axis, int64_t extent) {
-    Shape thin(2, 1);
-    thin[axis] = extent;
-    return n.iota(n.tensorType(thin, n.b.getI64Type()), axis);
-  };
   Shape column(2, 1);
   column[batchAxis] = batch;
   Value length = n.reshape(n.cast(n.in(1), n.b.getI64Type()), column);
-  Value step = along(timeAxis, time), sequence = along(batchAxis, batch);
+  Value step = n.numbersAlong(2, timeAxis, time), sequence = n.numbersAlong(2, batchAxis, batch);
   Value from = n.select(n.compare(Predicate::lt, step, length), n.sub(n.sub(length, n.i64(1)), step), step);
   const int64_t stride = batchAxis == 1 ? batch : time;
   Value place =

@@ -94,9 +94,7 @@ Value onnx_import::inParts(Node &n, int64_t rows, int64_t pointsPerRow,
   SmallVector<Value> parts;
   for (int64_t from = 0; from < rows; from += part)
     parts.push_back(build(from, std::min(part, rows - from)));
-  return parts.size() == 1
-             ? parts[0]
-             : Value(n.make<ConcatOp>(parts, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(0); }).getResult());
+  return n.concat(parts, 0);
 }
 
 Value onnx_import::rowsOf(Node &n, Value x, int64_t from, int64_t count) {

@@ -230,10 +230,7 @@ void Recurrent::setOutputs(ArrayRef<Results> results) {
       shape.insert(shape.begin() + axis, 1);
       values.push_back(n.reshape(v, shape));
     }
-    if (values.size() == 1)
-      return values[0];
-    return Value(
-        n.make<ConcatOp>(ValueRange(values), [&](auto &p) { p.axis = n.b.getI64IntegerAttr(axis); }).getResult());
+    return n.concat(values, axis);
   };
   if (n.named(0)) {
     Value y = join([](const Results &each) { return each.all; }, 1); // [T, D, B, H]

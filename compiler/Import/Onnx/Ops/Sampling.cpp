@@ -149,18 +149,14 @@ static void gridSample(Node &n) {
     places.push_back(n.reshape(tap.index, {samples, points, 1}));
     weights.push_back(n.reshape(tap.weight, {samples, points, 1}));
   }
-  auto joined = [&](ArrayRef<Value> parts) {
-    return count == 1 ? parts[0]
-                      : Value(n.make<ConcatOp>(parts, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(2); }).getResult());
-  };
   SmallVector<int64_t> order = {0};
   for (int64_t d = 0; d < dims; ++d)
     order.push_back(2 + d);
   order.push_back(1);
   Value x = n.cast(n.floatIn(0), n.b.getF32Type());
   Value rows = n.reshape(n.transpose(x, order), {llvm::product_of(map) / channels, channels});
-  Value read = n.gather(rows, joined(places), 0); // [samples, points, taps, channels]
-  Value y = n.sum(n.mul(read, n.reshape(joined(weights), {samples, points, count, 1})), {2}, /*keepdims=*/false);
+  Value read = n.gather(rows, n.concat(places, 2), 0); // [samples, points, taps, channels]
+  Value y = n.sum(n.mul(read, n.reshape(n.concat(weights, 2), {samples, points, count, 1})), {2}, /*keepdims=*/false);
   n.out(0, n.reshape(n.cast(n.transpose(y, {0, 2, 1}), n.element(0)), result));
 }
 
@@ -223,12 +219,9 @@ static void deformConv(Node &n) {
       indices.push_back(n.reshape(n.add(n.mul(line, n.i64(x[3])), column.index), {places, 1}));
       weights.push_back(n.reshape(n.mul(row.weight, column.weight), {places, 1}));
     }
-  auto joined = [&](ArrayRef<Value> parts) {
-    return n.make<ConcatOp>(parts, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(1); }).getResult();
-  };
   Value pixels = n.reshape(n.cast(n.floatIn(0), n.b.getF32Type()), {samples * offsets, width, x[2] * x[3]});
   pixels = n.reshape(n.transpose(pixels, {0, 2, 1}), {samples * offsets * x[2] * x[3], width});
-  Value read = n.mul(n.gather(pixels, joined(indices), 0), n.reshape(joined(weights), {places, 4, 1}));
+  Value read = n.mul(n.gather(pixels, n.concat(indices, 1), 0), n.reshape(n.concat(weights, 1), {places, 4, 1}));
   Value columnsRead = n.reshape(n.sum(read, {1}, /*keepdims=*/false), {samples, offsets, taps, points, width});
   if (n.has(4))
     columnsRead =

@@ -68,7 +68,7 @@ static void nonZero(Node &n) {
   Shape shape(n.shape(0));
   if (shape.empty())
     shape.push_back(1);
-  const int64_t elements = n.type(0).getNumElements(), rank = int64_t(shape.size());
+  const int64_t elements = n.type(0).getNumElements();
   if (n.entry(0).constant && n.entry(0).constant->size() <= kMaxMoved)
     return n.out(0, indicesOf(n, shape, n.entry(0).constant->doubles()));
   const Positions found = foundIn(n, n.in(0));
@@ -81,8 +81,7 @@ static void nonZero(Node &n) {
       index = n.binary<ModOp>(index, n.i64(extent));
     rows.push_back(n.reshape(index, {1, elements}));
   }
-  n.out(0, rank == 1 ? rows[0]
-                     : Value(n.make<ConcatOp>(rows, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(0); }).getResult()));
+  n.out(0, n.concat(rows, 0));
   n.count(0, {1, found.count});
 }
 

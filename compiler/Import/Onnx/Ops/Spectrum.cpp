@@ -61,7 +61,7 @@ static Value transformed(Node &n, Value x, const Transform &t) {
   }
   Shape result = {s[0], t.frequencies, s[2], 1};
   SmallVector<Value> parts = {n.reshape(real, result), n.reshape(imaginary, result)};
-  return n.make<ConcatOp>(parts, [&](auto &p) { p.axis = n.b.getI64IntegerAttr(3); }).getResult();
+  return n.concat(parts, 3);
 }
 
 /// A table that is made at import has no more numbers.
