@@ -132,7 +132,7 @@ FailureOr<TargetPlan> mpc::packageForGpu(OwningOpRef<ModuleOp> module, const Gpu
             {.kernel = {}, .dispatch = dispatch.getName().str(), .schedule = scheduleOf(dispatch)});
       ++summary.kernelReports[report->second].launches;
     }
-    if (dispatch.getSchedule() && !dispatch.getLaunches()->empty())
+    if (dispatch.isContraction() && dispatch.getSchedule() && !dispatch.getLaunches()->empty())
       addHero(dispatch, *options.arch, tuning ? &*tuning : nullptr, summary);
   });
   // A network that computes nothing has no kernels, but the code below still needs a module.

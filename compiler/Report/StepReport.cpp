@@ -6,6 +6,7 @@
 #include "dialects/Kernel/Target/Blocks.h"
 #include "dialects/Support/Diagnostics.h"
 #include "dialects/Train/IR/Train.h"
+#include "passes/Lowering/Schedule/AttentionSchedule.h"
 #include "passes/Lowering/Schedule/Model.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -59,7 +60,7 @@ static train::ReadOp readBehind(Value v) {
 /// Returns whether loops compute the value in a launch of their own. (What a product's launch writes counts with it.)
 static bool isFromLoops(Value v) {
   auto dispatch = graph::storageOf(v).getDefiningOp<kernel::DispatchOp>();
-  return dispatch && !dispatch.isContraction();
+  return dispatch && !dispatch.isContraction() && !dispatch.isAttention();
 }
 
 int64_t StepReport::count() const {
@@ -76,6 +77,13 @@ double StepReport::flops() const {
 LogicalResult EntryReport::add(kernel::DispatchOp dispatch, int64_t times) {
   addVariables(dispatch);
   std::vector<double> productSeconds;
+  std::vector<SmallVector<double>> attentionSeconds; // for each part, those of the launches
+  if (dispatch.isAttention())                        // its operands and results are moved at least once
+    for (Type type : llvm::concat<const Type>(dispatch.getOperandTypes(), dispatch.getResultTypes()))
+      report.idealBytes += times * graph::bytesOf(type);
+  if (dispatch.isAttention() && report.arch)
+    for (const GpuPart &part : partsOf(*report.arch))
+      attentionSeconds.push_back(attention::expectedSeconds(dispatch, part.of(*report.arch)));
   if (dispatch.isContraction()) {
     kernel::LaunchCost product = kernel::costOfProduct(dispatch.getContraction());
     int64_t stored = 0; // what follows the product in its launch may make less of it
@@ -111,7 +119,10 @@ LogicalResult EntryReport::add(kernel::DispatchOp dispatch, int64_t times) {
       for (int64_t extent : attribute.getGrid())
         launch.blocks *= extent;
     }
-    if (launch.cost.flops > 0)
+    if (dispatch.isAttention())
+      for (ArrayRef<double> seconds : attentionSeconds)
+        launch.productSeconds.push_back(seconds[i]);
+    else if (launch.cost.flops > 0)
       launch.productSeconds = productSeconds;
     report.launches.push_back(std::move(launch));
   }

@@ -8,7 +8,9 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/AttentionForm.h"
 #include "dialects/Graph/IR/VisibleKeys.h"
+#include "dialects/Kernel/Analysis/AttentionKernel.h"
 #include "passes/Decompose/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
 #include <tuple>
@@ -187,19 +189,78 @@ void decompose(AttentionOp op, const Blocks &blocks) {
   AttentionForm form = AttentionForm::of(op);
   if (blocks.heads == 0) {
     AttentionForm::Result whole = form.compute(b);
-    return op.replaceAllUsesWith(ValueRange{whole.y, whole.lse});
+    return op.replaceAllUsesWith(ValueRange{whole.y, whole.largest, whole.logSum});
   }
   SmallVector<Value> results =
       Repetition(b, form, blocks).build({}, op->getResults(), [&](const AttentionForm &trip, ValueRange) {
-        SmallVector<Value> y, lse;
+        SmallVector<Value> y, largest, logSum;
         for (const Block &block : blocks.queries) {
           AttentionForm::Result part = formOf(b, trip, block).compute(b);
           y.push_back(part.y);
-          lse.push_back(part.lse);
+          largest.push_back(part.largest);
+          logSum.push_back(part.logSum);
         }
-        return SmallVector<Value>{concatenated(b, y), concatenated(b, lse)};
+        return SmallVector<Value>{concatenated(b, y), concatenated(b, largest), concatenated(b, logSum)};
       });
   op.replaceAllUsesWith(results);
+}
+
+/// Splits the sliced dimension before it is sliced, so that the slice is one of heads:
+///
+///   reshape(slice x) : [B, M, 3 H D] to [B, M, H D] to [B, M, H, D] -> slice(reshape x)
+void splitBeforeSlice(Value v) {
+  if (auto transpose = v.getDefiningOp<TransposeOp>())
+    v = transpose.getX();
+  auto view = v.getDefiningOp<ReshapeOp>();
+  auto slice = view ? view.getX().getDefiningOp<SliceOp>() : SliceOp();
+  if (!slice || llvm::any_of(slice.getStrides(), [](int64_t stride) { return stride != 1; }))
+    return;
+  ArrayRef<int64_t> from = shapeOf(slice.getX()), sliced = shapeOf(slice.getY()), to = shapeOf(v);
+  if (to.size() != from.size() + 1 || to.size() != 4)
+    return;
+  size_t dim = 0;
+  while (dim < sliced.size() && sliced[dim] == to[dim])
+    ++dim;
+  if (dim == sliced.size() || sliced.drop_front(dim + 1) != to.drop_front(dim + 2))
+    return;
+  int64_t inner = to[dim + 1];
+  for (size_t i = 0; i < from.size(); ++i)
+    if (i == dim ? from[i] % inner || slice.getStarts()[i] % inner : from[i] != sliced[i])
+      return;
+  OpBuilder builder(view);
+  GraphBuilder b(builder, slice.getLoc());
+  Shape split(to), starts(4, 0), ones(4, 1);
+  split[dim] = from[dim] / inner;
+  starts[dim] = slice.getStarts()[dim] / inner;
+  view.replaceAllUsesWith(b.slice(b.reshape(slice.getX(), split), starts, to, ones));
+}
+
+/// Computes delta from y and dy as other ops read and write them, where these are transposes of what the kernels write
+/// and read: then y and dy are in memory in one order.
+void transposeDelta(AttentionGradOp op) {
+  auto sum = op.getDelta().getDefiningOp<ReduceSumOp>();
+  auto product = sum ? sum.getX().getDefiningOp<MulOp>() : MulOp();
+  auto transpose = op.getDy().getDefiningOp<TransposeOp>();
+  if (!product || !transpose || !kernel::movesRows(transpose))
+    return;
+  auto narrow = [](Value v) {
+    auto cast = v.getDefiningOp<CastOp>();
+    return cast ? cast.getX() : v;
+  };
+  Value y = narrow(product->getOperand(1));
+  if (narrow(product->getOperand(0)) != op.getDy() || !y.getDefiningOp<AttentionOp>())
+    return;
+  Shape inverse(4);
+  for (auto [i, from] : llvm::enumerate(transpose.getPermutation()))
+    inverse[from] = int64_t(i);
+  for (Operation *user : y.getUsers())
+    if (auto read = dyn_cast<TransposeOp>(user); read && read.getPermutation() == ArrayRef<int64_t>(inverse)) {
+      OpBuilder builder(op);
+      GraphBuilder b(builder, op.getLoc());
+      Value delta = AttentionForm::deltaOf(b, read.getY(), transpose.getX());
+      op.getDeltaMutable().assign(b.transpose(delta, Shape(transpose.getPermutation())));
+      return;
+    }
 }
 
 /// `number` is that of this gradient among all.
@@ -207,11 +268,10 @@ void decompose(AttentionGradOp op, const Blocks &blocks, int64_t number) {
   OpBuilder builder(op);
   GraphBuilder b(builder, op.getLoc());
   AttentionForm form = AttentionForm::of(op);
-  Value delta = AttentionForm::deltaOf(b, op.getY(), op.getDy());
   if (blocks.heads == 0) {
     // Without a barrier the scores would be equal to those of the forward pass, and be saved.
     form.q = b.create<BarrierOp>(form.q.getType(), form.q, /*after=*/op.getDy(), number);
-    AttentionForm::Cotangents whole = form.differentiate(b, op.getLse(), delta, op.getDy());
+    AttentionForm::Cotangents whole = form.differentiate(b, op.getLargest(), op.getLogSum(), op.getDelta(), op.getDy());
     SmallVector<Value> results{whole.dq, whole.dk, whole.dv};
     if (op.getDbias())
       results.push_back(b.sumTo(whole.dscores, shapeOf(op.getBias())));
@@ -220,29 +280,30 @@ void decompose(AttentionGradOp op, const Blocks &blocks, int64_t number) {
   Type element = elementOf(op.getQ());
   SmallVector<Value> results =
       Repetition(b, form, blocks)
-          .build({op.getLse(), delta, op.getDy()}, op->getResults(), [&](const AttentionForm &trip, ValueRange others) {
-            SmallVector<Value> dq;
-            Value dk, dv;
-            // The cotangents of keys are sums over the blocks that see them, which are rounded once at the end.
-            auto addTo = [&](Value &sum, Value part, const Block &block) {
-              Shape low(4, 0), high(4, 0), none(4, 0);
-              low[2] = block.keys.first;
-              high[2] = trip.keys() - block.keys.last;
-              Value wide = b.up(part);
-              Value padded = low[2] || high[2] ? b.padZeros(wide, low, high, none) : wide;
-              sum = sum ? b.add(sum, padded) : padded;
-            };
-            for (const Block &block : blocks.queries) {
-              AttentionForm::Cotangents part =
-                  formOf(b, trip, block)
-                      .differentiate(b, queriesOf(b, others[0], block), queriesOf(b, others[1], block),
-                                     queriesOf(b, others[2], block));
-              dq.push_back(part.dq);
-              addTo(dk, part.dk, block);
-              addTo(dv, part.dv, block);
-            }
-            return SmallVector<Value>{concatenated(b, dq), b.cast(dk, element), b.cast(dv, element)};
-          });
+          .build({op.getLargest(), op.getLogSum(), op.getDelta(), op.getDy()}, op->getResults(),
+                 [&](const AttentionForm &trip, ValueRange others) {
+                   SmallVector<Value> dq;
+                   Value dk, dv;
+                   // The cotangents of keys are sums over the blocks that see them, which are rounded once at the end.
+                   auto addTo = [&](Value &sum, Value part, const Block &block) {
+                     Shape low(4, 0), high(4, 0), none(4, 0);
+                     low[2] = block.keys.first;
+                     high[2] = trip.keys() - block.keys.last;
+                     Value wide = b.up(part);
+                     Value padded = low[2] || high[2] ? b.padZeros(wide, low, high, none) : wide;
+                     sum = sum ? b.add(sum, padded) : padded;
+                   };
+                   for (const Block &block : blocks.queries) {
+                     AttentionForm::Cotangents part =
+                         formOf(b, trip, block)
+                             .differentiate(b, queriesOf(b, others[0], block), queriesOf(b, others[1], block),
+                                            queriesOf(b, others[2], block), queriesOf(b, others[3], block));
+                     dq.push_back(part.dq);
+                     addTo(dk, part.dk, block);
+                     addTo(dv, part.dv, block);
+                   }
+                   return SmallVector<Value>{concatenated(b, dq), b.cast(dk, element), b.cast(dv, element)};
+                 });
   op.replaceAllUsesWith(results);
 }
 
@@ -250,7 +311,17 @@ struct DecomposeAttention : mpc::impl::DecomposeAttentionPassBase<DecomposeAtten
   using DecomposeAttentionPassBase::DecomposeAttentionPassBase;
   void runOnOperation() override {
     int64_t gradients = 0;
+    const GpuArch *gpu = kernel::gpuOf(getOperation());
     getOperation()->walk([&](Operation *op) {
+      if (gpu && kernel::isAttention(op) && kernel::whyNoAttentionKernel(op, *gpu).empty()) {
+        llvm::TypeSwitch<Operation *>(op).Case<AttentionOp, AttentionGradOp>(
+            [&](auto attention) { setBand(attention); });
+        for (Value v : op->getOperands().take_front(3))
+          splitBeforeSlice(v);
+        if (auto grad = dyn_cast<AttentionGradOp>(op))
+          transposeDelta(grad);
+        return;
+      }
       if (auto attention = dyn_cast<AttentionOp>(op))
         decompose(attention, blocksOf(attention));
       else if (auto grad = dyn_cast<AttentionGradOp>(op))
@@ -261,6 +332,11 @@ struct DecomposeAttention : mpc::impl::DecomposeAttentionPassBase<DecomposeAtten
       ++numDecomposed;
     });
     visible.clear();
+    getOperation()->walk([](mlir::Block *block) { // what was rewritten
+      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+        if (isOpTriviallyDead(&op))
+          op.erase();
+    });
   }
 
 private:
@@ -272,15 +348,41 @@ private:
     Blocks blocks = needsAllScores || isInScan ? Blocks() : divide(form, blockBytes);
     if (blocks.heads == 0 || (!form.mask && !form.bias))
       return blocks;
-    // The layers of a network share their masks.
+    if (const std::optional<VisibleKeys> &keys = visibleTo(form))
+      for (Block &block : blocks.queries)
+        block.keys = unionOf(keys->ranges, block);
+    return blocks;
+  }
+  /// The layers of a network share their masks.
+  const std::optional<VisibleKeys> &visibleTo(const AttentionForm &form) {
     auto [keys, isNew] = visible.try_emplace(std::tuple(form.mask.getAsOpaquePointer(), form.bias.getAsOpaquePointer(),
                                                         form.fill.value_or(-INFINITY), form.queries(), form.keys()));
     if (isNew)
       keys->second = visibleKeys(form.mask, form.bias, form.fill, form.queries(), form.keys());
-    if (keys->second)
-      for (Block &block : blocks.queries)
-        block.keys = unionOf(*keys->second, block);
-    return blocks;
+    return keys->second;
+  }
+
+  /// Tells a kernel which keys queries see where that follows from constants, so that it leaves out tiles of keys; mask
+  /// and bias are dropped where they say nothing else. What is not seen has a probability of exactly 0, whatever the
+  /// fill is.
+  template <typename OpT>
+  void setBand(OpT op) {
+    AttentionForm form = AttentionForm::of(op);
+    if (form.before || form.after || (!form.mask && !form.bias))
+      return;
+    const std::optional<VisibleKeys> &keys = visibleTo(form);
+    std::optional<VisibleKeys::Band> band = keys ? keys->band(form.keys()) : std::nullopt;
+    if (!band)
+      return;
+    if (band->before)
+      op.setBefore(*band->before);
+    if (band->after)
+      op.setAfter(*band->after);
+    op.removeFillAttr();
+    if (keys->isWhole) {
+      op.getMaskMutable().clear();
+      op.getBiasMutable().clear();
+    }
   }
   static KeyRange unionOf(ArrayRef<KeyRange> ranges, const Block &block) {
     KeyRange keys = ranges[block.query];
@@ -293,8 +395,7 @@ private:
 
   /// This holds what visibleKeys gave for a mask, a bias, a fill and numbers of queries and keys; neither mask nor bias
   /// is erased by this pass.
-  std::map<std::tuple<const void *, const void *, double, int64_t, int64_t>, std::optional<std::vector<KeyRange>>>
-      visible;
+  std::map<std::tuple<const void *, const void *, double, int64_t, int64_t>, std::optional<VisibleKeys>> visible;
 };
 
 } // namespace

@@ -102,7 +102,7 @@ SmallVector<Attribute> Batcher::readOf(DispatchOp dispatch) const {
 /// A member is a pointwise or reduction loop that is small, or that updates variables. A dispatch whose results are all
 /// empty is not launched at all.
 bool Batcher::mayBeMember(DispatchOp dispatch) const {
-  if (dispatch.isContraction() || dispatch.computesNothing())
+  if (dispatch.isContraction() || dispatch.isAttention() || dispatch.computesNothing())
     return false;
   int64_t bytes = 0;
   for (Operation &op : dispatch.getBody().front().without_terminator())

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Fusion/Grouping.h"
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/AttentionKernel.h"
 #include <queue>
 
 using namespace mlir;
@@ -57,6 +58,14 @@ void Grouping::formGroups() {
       continue;
     if (op.use_empty())
       continue;
+    // An attention writes transposes of its results in place of these.
+    if (kernel::writesInPlace(&op) && op.getOperand(0).hasOneUse()) {
+      Group *attention = groupOf.lookup(op.getOperand(0).getDefiningOp());
+      attention->roots.insert(&op);
+      attention->position = std::max(attention->position, positions[&op]);
+      groupOf[&op] = attention;
+      continue;
+    }
     auto group = std::make_unique<Group>();
     group->roots.insert(&op);
     group->position = positions[&op];
@@ -64,6 +73,8 @@ void Grouping::formGroups() {
     group->ops = coneOf(&op).ops;
     if (coneOf(&op).hasContraction) {
       group->form = kernel::Form::Contraction;
+    } else if (kernel::isAttention(&op)) {
+      group->form = kernel::Form::Attention;
     } else if (isOfKind(&op, LoopKind::Reduction)) {
       group->form = kernel::Form::Reduction;
       group->shape = Shape(shapeOf(op.getOperand(0)));

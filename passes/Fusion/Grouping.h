@@ -63,6 +63,7 @@ private:
   // Roots.cpp
   bool canInline(mlir::Operation *producer, mlir::Operation *user) const;
   bool readsSamplesOnly(mlir::Operation *op) const;
+  bool movesRowsForAttention(mlir::Operation *op) const;
   void chooseRoots();
   void fuseEpilogue(mlir::Operation *contraction);
 

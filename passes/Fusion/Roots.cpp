@@ -1,6 +1,7 @@
 //===- Roots.cpp - which values are stored, and what is computed in the loops of its users ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/AttentionKernel.h"
 #include "dialects/Kernel/Analysis/HostCall.h"
 #include "passes/Fusion/Grouping.h"
 
@@ -127,6 +128,20 @@ void Grouping::chooseRoots() {
   for (Operation &op : block)
     if (isOfKind(&op, LoopKind::Contraction))
       fuseEpilogue(&op);
+  // Users come before what they use.
+  for (Operation &op : llvm::reverse(block))
+    if (movesRowsForAttention(&op))
+      inlined.insert(&op);
+}
+
+/// Returns whether the op only moves rows of heads which all of its users, attentions, read where they lie: directly,
+/// or behind other such ops.
+bool Grouping::movesRowsForAttention(Operation *op) const {
+  return kernel::movesRows(op) && !op->use_empty() && llvm::all_of(op->getUses(), [&](OpOperand &use) {
+           Operation *user = use.getOwner();
+           return kernel::isAttention(user) ? kernel::readsInPlace(use)
+                                            : kernel::movesRows(user) && inlined.contains(user);
+         });
 }
 
 /// The ops behind a contraction become part of its launch if no other op reads the values in between: on a GPU

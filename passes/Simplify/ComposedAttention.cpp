@@ -7,7 +7,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
-#include "dialects/Graph/IR/VisibleKeys.h"
 #include "passes/Simplify/Recognizers.h"
 #include <cmath>
 
@@ -143,19 +142,6 @@ static Value behindGuard(Value v) {
   return llvm::all_of(p.getUsers(), [&](Operation *user) { return user == isNan || user == select; }) ? p : Value();
 }
 
-/// Returns whether all scores of a query may be very low without being minus infinity. The gradient has one number for
-/// each query, its log-sum-exp, in which fp32 would then lose how many keys there are: a softmax keeps its result.
-static bool mayHaveLowScores(const Scores &scores, ArrayRef<int64_t> shape) {
-  bool isFinite = scores.fill && *scores.fill != -INFINITY;
-  if (!isFinite && scores.biases.empty())
-    return false;
-  if (scores.biases.size() + scores.masks.size() != 1 || (!scores.masks.empty() && scores.masks.front().second))
-    return true;
-  Value mask = scores.masks.empty() ? Value() : scores.masks.front().first;
-  Value bias = scores.biases.empty() ? Value() : scores.biases.front();
-  return !visibleKeys(mask, bias, scores.fill, shape[shape.size() - 2], shape.back());
-}
-
 struct ComposedAttention : OpRewritePattern<MatMulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MatMulOp op, PatternRewriter &rewriter) const override {
@@ -188,9 +174,6 @@ struct ComposedAttention : OpRewritePattern<MatMulOp> {
         typeOf(op.getResult()).getNumElements() == 0 || shapeOf(q).back() == 0)
       return failure();
 
-    if (mayHaveLowScores(*scores, shapeOf(p)))
-      return failure();
-
     // It has the names of all nodes that it stands for, by which users choose its precision.
     GraphBuilder b(rewriter, rewriter.getFusedLoc({product.getLoc(), softmax.getLoc(), op.getLoc()}));
     auto swapped = [&](Value x) {
@@ -219,8 +202,8 @@ struct ComposedAttention : OpRewritePattern<MatMulOp> {
     auto attention = b.create<AttentionOp>(
         four(q), four(k), four(v), mask, bias, dropout ? dropout.getSeed() : Value(),
         dropout ? dropout.getStep() : Value(), rewriter.getF64FloatAttr(scores->scale), fill,
-        zeroRows ? rewriter.getUnitAttr() : UnitAttr(), dropout ? dropout.getRatioAttr() : FloatAttr(),
-        dropout ? dropout.getSaltAttr() : IntegerAttr());
+        /*before=*/IntegerAttr(), /*after=*/IntegerAttr(), zeroRows ? rewriter.getUnitAttr() : UnitAttr(),
+        dropout ? dropout.getRatioAttr() : FloatAttr(), dropout ? dropout.getSaltAttr() : IntegerAttr());
     rewriter.replaceOp(op, b.reshape(attention.getY(), shapeOf(op.getResult())));
     return success();
   }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Enclosure.h"
+#include "AttentionErrors.h"
 #include "StatedErrors.h"
 #include "compiler/Evaluator/Evaluator.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/AttentionKernel.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
@@ -203,6 +205,18 @@ LogicalResult Encloser::addOwnError(Operation *op, Tensors &low, Tensors &high) 
   Type type = elementOf(op->getResult(0));
   if (!isa<FloatType>(type))
     return success();
+  if (kernel::isAttention(op)) {
+    Tensors values;
+    for (const Enclosure &operand : operands)
+      values.push_back(operand.value);
+    AttentionNumbers numbers = computeAttention(op, values);
+    for (size_t r = 0; r < low.size(); ++r)
+      for (auto [l, h, error] : llvm::zip_equal(low[r].values, high[r].values, numbers.errors[r])) {
+        l -= error;
+        h += error;
+      }
+    return success();
+  }
   // The evaluator computes f64 in f64 as well, so its results are wrong by as much.
   bool wide = type.isF64();
   double unit = wide ? 0x1p-52 : 0x1p-24, bits = wide ? 53 : 24;

@@ -32,7 +32,8 @@ TEST_P(GpuForms, EveryDispatchIsRegular) {
   OwningOpRef<ModuleOp> module = planNetwork(context.get(), GetParam(), findGpuArch("sm_80"));
   ASSERT_TRUE(module);
   module->walk([&](kernel::DispatchOp dispatch) {
-    bool walksSpace = !dispatch.isContraction() && !dispatch.isBatch() && dispatch.getForm() != kernel::Form::Scatter;
+    bool walksSpace = !dispatch.isContraction() && !dispatch.isAttention() && !dispatch.isBatch() &&
+                      dispatch.getForm() != kernel::Form::Scatter;
     EXPECT_TRUE(!walksSpace || kernel::isRegular(dispatch)) << dispatch.getName().str();
   });
 }

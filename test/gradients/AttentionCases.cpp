@@ -16,6 +16,7 @@ struct Form {
   bool trainsBias = false;
   std::optional<double> fill = std::nullopt;
   bool zeroRows = false, drops = false;
+  std::optional<int64_t> before = std::nullopt, after = std::nullopt;
 };
 
 /// Conditions of which about a third are false, and none of the first rows' are true where `hidesRow` is set.
@@ -41,6 +42,8 @@ void test::addAttentionCases(std::vector<Case> &cases) {
       {"a trained bias and a mask with a number", 2, 2, {1, 1, 3, 5}, {1, 1, 3, 5}, true, 0.5},
       {"a query that sees no key", 2, 2, {1, 1, 3, 5}, {}, false, std::nullopt, true},
       {"dropout", 2, 2, {1, 1, 3, 5}, {}, false, std::nullopt, false, true},
+      {"keys near a query", 2, 2, {}, {}, false, std::nullopt, false, false, 1, 1},
+      {"earlier keys and a mask with a number", 2, 1, {1, 1, 3, 5}, {}, false, 0.5, false, false, std::nullopt, 0},
   };
   for (const Form &form : forms) {
     Case c{std::string("attention: ") + form.name,
@@ -55,6 +58,8 @@ void test::addAttentionCases(std::vector<Case> &cases) {
              }
              return AttentionOp::create(b, loc, v[0], v[1], v[2], mask, bias, seed, step, b.getF64FloatAttr(0.7),
                                         form.fill ? b.getF64FloatAttr(*form.fill) : FloatAttr(),
+                                        form.before ? b.getI64IntegerAttr(*form.before) : IntegerAttr(),
+                                        form.after ? b.getI64IntegerAttr(*form.after) : IntegerAttr(),
                                         form.zeroRows ? b.getUnitAttr() : UnitAttr(),
                                         form.drops ? b.getF64FloatAttr(0.4) : FloatAttr(),
                                         form.drops ? b.getI64IntegerAttr(5) : IntegerAttr())

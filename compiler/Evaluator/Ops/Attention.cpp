@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Evaluator/Ops/Models.h"
 #include "compiler/Evaluator/Ops/Words.h"
+#include <cfloat>
 #include <cmath>
 
 using namespace mlir;
@@ -17,7 +18,8 @@ struct Heads {
   const Evaluation &e;
   const HostTensor &q, &k, &v;
   int64_t rowsOfHead, keys, depth, width, group; ///< M, N, D, V, H/K
-  double scale, fill = -INFINITY;
+  double scale, fill = -INFINITY, lowest;        ///< the lowest finite number of the statistics' type
+  std::optional<int64_t> before, after;
   std::vector<double> maskStorage, biasStorage;
   const std::vector<double> *mask = nullptr, *bias = nullptr; ///< for all scores
   std::optional<Words> words;
@@ -25,8 +27,11 @@ struct Heads {
   Heads(OpT op, const Evaluation &e)
       : op(op), e(e), q(e.operands[0]), k(e.operands[1]), v(e.operands[2]), rowsOfHead(q.shape[2]), keys(k.shape[2]),
         depth(q.shape[3]), width(v.shape[3]), group(q.shape[1] / k.shape[1]), scale(op.getScale().convertToDouble()) {
+    bool isF64 = elementOf(op.getLargest()).isF64();
+    lowest = isF64 ? -DBL_MAX : -FLT_MAX;
     if (op.getFill())
-      fill = op.getFill()->convertToDouble();
+      fill = isF64 ? op.getFill()->convertToDouble() : double(float(op.getFill()->convertToDouble()));
+    before = op.getBefore(), after = op.getAfter();
     Shape scores{q.shape[0], q.shape[1], q.shape[2], keys};
     size_t next = 3;
     if (op.getMask())
@@ -43,7 +48,10 @@ struct Heads {
     int64_t head = row / rowsOfHead, sample = head / q.shape[1], ofKeys = head % q.shape[1] / group;
     return ((sample * k.shape[1] + ofKeys) * keys + n) * extent;
   }
-  bool sees(int64_t row, int64_t n) const { return !mask || (*mask)[row * keys + n] != 0; }
+  bool sees(int64_t row, int64_t n) const {
+    int64_t m = row % rowsOfHead;
+    return (!before || n >= m - *before) && (!after || n <= m + *after) && (!mask || (*mask)[row * keys + n] != 0);
+  }
   double score(int64_t row, int64_t n) const {
     if (!sees(row, n))
       return fill;
@@ -66,17 +74,18 @@ struct AttentionModel : EvalModel<AttentionModel, AttentionOp> {
     Heads heads(cast<AttentionOp>(operation), e);
     std::vector<double> p(heads.keys);
     for (int64_t row = 0; row < heads.rows(); ++row) {
-      double largest = -INFINITY, sum = 0;
+      double largest = heads.lowest, sum = 0;
       for (int64_t n = 0; n < heads.keys; ++n)
         largest = std::max(largest, p[n] = heads.score(row, n));
-      bool none = heads.op.getZeroRows() && largest == -INFINITY;
+      bool none = heads.op.getZeroRows() && largest == heads.lowest;
       for (double &number : p)
         sum += number = none ? 0 : std::exp(number - largest);
       double *y = e.results[0].values.data() + row * heads.width;
       for (int64_t n = 0; n < heads.keys; ++n)
         for (int64_t i = 0, at = heads.keyAt(row, n, heads.width); i < heads.width; ++i)
           y[i] += none ? 0 : p[n] / sum * heads.kept(row, n) * heads.v.values[at + i];
-      e.results[1].values[row] = none ? INFINITY : largest + std::log(sum);
+      e.results[1].values[row] = largest;
+      e.results[2].values[row] = none ? INFINITY : std::log(sum);
     }
     return success();
   }
@@ -85,22 +94,20 @@ struct AttentionModel : EvalModel<AttentionModel, AttentionOp> {
 struct AttentionGradModel : EvalModel<AttentionGradModel, AttentionGradOp> {
   LogicalResult evaluate(Operation *operation, Evaluation &e) const {
     Heads heads(cast<AttentionGradOp>(operation), e);
-    ArrayRef<HostTensor> last = e.operands.take_back(3);
-    const std::vector<double> &y = last[0].values, &lse = last[1].values, &dy = last[2].values;
+    ArrayRef<HostTensor> last = e.operands.take_back(4);
+    const std::vector<double> &largest = last[0].values, &logSum = last[1].values;
+    const std::vector<double> &delta = last[2].values, &dy = last[3].values;
     auto &dq = e.results[0].values, &dk = e.results[1].values, &dv = e.results[2].values;
     int64_t depth = heads.depth, width = heads.width;
     std::vector<double> dbias(heads.op.getDbias() ? heads.rows() * heads.keys : 0);
     for (int64_t row = 0; row < heads.rows(); ++row) {
-      double delta = 0;
-      for (int64_t i = row * width; i < (row + 1) * width; ++i)
-        delta += dy[i] * y[i];
       for (int64_t n = 0; n < heads.keys; ++n) {
-        double p = std::exp(heads.score(row, n) - lse[row]), kept = heads.kept(row, n), dp = 0;
+        double p = std::exp(heads.score(row, n) - largest[row] - logSum[row]), kept = heads.kept(row, n), dp = 0;
         for (int64_t i = 0, at = heads.keyAt(row, n, width); i < width; ++i) {
           dp += dy[row * width + i] * heads.v.values[at + i];
           dv[at + i] += p * kept * dy[row * width + i];
         }
-        double ds = heads.sees(row, n) || !heads.op.getFill() ? p * (dp * kept - delta) : 0;
+        double ds = heads.sees(row, n) || !heads.op.getFill() ? p * (dp * kept - delta[row]) : 0;
         if (heads.op.getDbias())
           dbias[row * heads.keys + n] = ds;
         ds *= heads.scale;

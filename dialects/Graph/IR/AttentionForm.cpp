@@ -22,9 +22,22 @@ Value AttentionForm::openScores(const GraphBuilder &b) const {
   Value s = b.mul(b.up(ofHeads(b, product)), scale);
   return bias ? b.add(s, bias) : s;
 }
-/// Puts a number in place of what the mask hides.
+/// Returns which keys are not hidden; null where all are not.
+Value AttentionForm::seen(const GraphBuilder &b) const {
+  Value result = mask;
+  auto type = RankedTensorType::get({1, 1, queries(), keys()}, b.builder.getI64Type());
+  auto distance = [&] { return b.sub(b.create<IotaOp>(type, 3), b.create<IotaOp>(type, 2)); };
+  auto also = [&](Value condition) { result = result ? b.both(result, condition) : condition; };
+  if (before)
+    also(b.compare(Predicate::ge, distance(), -*before));
+  if (after)
+    also(b.compare(Predicate::le, distance(), *after));
+  return result;
+}
+/// Puts a number in place of the scores of hidden keys.
 Value AttentionForm::hide(const GraphBuilder &b, Value s, double number) const {
-  return mask ? b.select(mask, s, number) : s;
+  Value shown = seen(b);
+  return shown ? b.select(shown, s, number) : s;
 }
 
 Value AttentionForm::drop(const GraphBuilder &b, Value p) const {
@@ -44,7 +57,7 @@ AttentionForm::Result AttentionForm::compute(const GraphBuilder &b) const {
     largest = b.max(largest, lowest);
   Value e = b.exp(b.sub(s, largest));
   Value sum = b.sum(e, {3}, /*keepdims=*/true);
-  Value lse = b.add(largest, b.log(sum));
+  Value logSum = b.log(sum);
   bool dividesBefore = element.isF16();
   Value p = drop(b, dividesBefore ? b.div(e, sum) : e);
   Value y = b.up(ofHeads(b, b.matmul(rows(b, b.cast(p, element)), v)));
@@ -53,9 +66,9 @@ AttentionForm::Result AttentionForm::compute(const GraphBuilder &b) const {
   if (zeroRows) {
     Value none = b.compare(Predicate::eq, sum, 0);
     y = b.select(none, 0, y);
-    lse = b.select(none, INFINITY, lse);
+    logSum = b.select(none, INFINITY, logSum);
   }
-  return {b.cast(y, element), lse};
+  return {b.cast(y, element), largest, logSum};
 }
 
 Value AttentionForm::deltaOf(const GraphBuilder &b, Value y, Value dy) {
@@ -63,17 +76,19 @@ Value AttentionForm::deltaOf(const GraphBuilder &b, Value y, Value dy) {
   return b.sum(b.mul(up, b.up(y)), {3}, /*keepdims=*/true);
 }
 
-AttentionForm::Cotangents AttentionForm::differentiate(const GraphBuilder &b, Value lse, Value delta, Value dy) const {
+AttentionForm::Cotangents AttentionForm::differentiate(const GraphBuilder &b, Value largest, Value logSum, Value delta,
+                                                       Value dy) const {
   Type element = elementOf(q);
   // p is rounded before anything else reads it, so that it is in memory in the smaller type.
-  Value p = b.cast(b.exp(b.sub(hide(b, openScores(b), fill.value_or(-INFINITY)), lse)), element);
+  Value s = hide(b, openScores(b), fill.value_or(-INFINITY));
+  Value p = b.cast(b.exp(b.sub(b.sub(s, largest), logSum)), element);
   Value dyRows = rows(b, dy);
   Cotangents result;
   result.dv = b.matmul(rows(b, seed ? b.cast(drop(b, b.up(p)), element) : p), dyRows, /*transposeA=*/true);
   Value dp = ofHeads(b, b.matmul(dyRows, v, /*transposeA=*/false, /*transposeB=*/true));
   Value ds = b.mul(b.up(p), b.sub(drop(b, b.up(dp)), delta));
-  if (mask && fill) // a number in place of the score is no function of q and k, and p may be above 0 there
-    ds = b.select(mask, ds, 0);
+  if (hides() && fill) // a number in place of the score is no function of q and k, and p may be above 0 there
+    ds = b.select(seen(b), ds, 0);
   result.dscores = ds;
   Value scaled = rows(b, b.cast(b.mul(ds, scale), element));
   result.dq = ofHeads(b, b.matmul(scaled, k));

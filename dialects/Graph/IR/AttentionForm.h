@@ -16,9 +16,10 @@ struct AttentionForm {
   mlir::Value q, k, v;
   mlir::Value mask, bias; ///< null without one
   double scale = 1;
-  std::optional<double> fill; ///< the score where the mask is false; minus infinity without one
-  bool zeroRows = false;      ///< whether p is 0 for a query that sees no key
-  mlir::Value seed, step;     ///< of the dropout; null without one
+  std::optional<double> fill;           ///< the score of a hidden key; minus infinity without one
+  std::optional<int64_t> before, after; ///< the keys of query m that are not hidden: m - before <= n <= m + after
+  bool zeroRows = false;                ///< whether p is 0 for a query that sees no key
+  mlir::Value seed, step;               ///< of the dropout; null without one
   mlir::FloatAttr ratio;
   mlir::IntegerAttr salt;
 
@@ -30,11 +31,15 @@ struct AttentionForm {
     form.scale = op.getScale().convertToDouble();
     if (op.getFill())
       form.fill = op.getFill()->convertToDouble();
+    form.before = op.getBefore(), form.after = op.getAfter();
     form.zeroRows = op.getZeroRows();
     form.seed = op.getSeed(), form.step = op.getStep();
     form.ratio = op.getRatioAttr(), form.salt = op.getSaltAttr();
     return form;
   }
+
+  /// Whether keys may be hidden.
+  bool hides() const { return mask || before || after; }
 
   /// The extent of the scores.
   int64_t samples() const { return shapeOf(q)[0]; }
@@ -44,7 +49,7 @@ struct AttentionForm {
   int64_t keys() const { return shapeOf(k)[2]; }
 
   struct Result {
-    mlir::Value y, lse; ///< as the results of graph.attention
+    mlir::Value y, largest, logSum; ///< as the results of graph.attention
   };
   Result compute(const GraphBuilder &b) const;
 
@@ -53,12 +58,14 @@ struct AttentionForm {
     mlir::Value dscores;    ///< ds of graph.attention_grad: [B, H, M, N] in at least fp32
   };
   /// `delta` is the sum of dy y over the last dimension, [B, H, M, 1] in at least fp32.
-  Cotangents differentiate(const GraphBuilder &b, mlir::Value lse, mlir::Value delta, mlir::Value dy) const;
+  Cotangents differentiate(const GraphBuilder &b, mlir::Value largest, mlir::Value logSum, mlir::Value delta,
+                           mlir::Value dy) const;
   /// Returns that sum.
   static mlir::Value deltaOf(const GraphBuilder &b, mlir::Value y, mlir::Value dy);
 
 private:
   mlir::Value openScores(const GraphBuilder &b) const;
+  mlir::Value seen(const GraphBuilder &b) const;
   mlir::Value hide(const GraphBuilder &b, mlir::Value s, double number) const;
   mlir::Value drop(const GraphBuilder &b, mlir::Value p) const;
   mlir::Value rows(const GraphBuilder &b, mlir::Value x) const;

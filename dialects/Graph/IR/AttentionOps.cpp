@@ -11,11 +11,11 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   RankedTensorType q = typeOf(adaptor.getQ()), v = typeOf(adaptor.getV());
   if (q.getRank() != 4 || v.getRank() != 4)
     return emitOptionalError(loc, "q, k and v have four dimensions");
-  Shape y(q.getShape()), lse(q.getShape());
+  Shape y(q.getShape()), ofQuery(q.getShape());
   y[3] = v.getDimSize(3);
-  lse[3] = 1;
+  ofQuery[3] = 1;
   types.push_back(q.clone(y));
-  types.push_back(RankedTensorType::get(lse, computeType(q.getElementType())));
+  types.append(2, RankedTensorType::get(ofQuery, computeType(q.getElementType())));
   return success();
 }
 
@@ -42,6 +42,9 @@ static LogicalResult verifyOperands(OpT op) {
   }
   if (op.getBias() && elementOf(op.getBias()) != computeType(element))
     return op.emitOpError("needs a bias of ") << computeType(element) << ", not " << op.getBias().getType();
+  int64_t before = op.getBefore().value_or(INT32_MAX), after = op.getAfter().value_or(INT32_MAX);
+  if (!op.getZeroRows() && (after < 0 || before + after < 0 || q[2] - before > k[2]))
+    return op.emitOpError("hides all keys of a query by before and after, which needs zero_rows");
   bool drops = bool(op.getSeed());
   if (bool(op.getStep()) != drops || op.getRatio().has_value() != drops || op.getSalt().has_value() != drops)
     return op.emitOpError("dropout has a seed, a step, a ratio and a salt");
@@ -54,15 +57,16 @@ LogicalResult AttentionOp::verify() { return verifyOperands(*this); }
 LogicalResult AttentionGradOp::verify() {
   if (failed(verifyOperands(*this)))
     return failure();
-  Shape y(shapeOf(getQ())), lse = y;
+  Shape y(shapeOf(getQ())), ofQuery = y;
   y[3] = shapeOf(getV())[3];
-  lse[3] = 1;
+  ofQuery[3] = 1;
   RankedTensorType q = typeOf(getQ());
-  if (getY().getType() != q.clone(y) || getDy().getType() != q.clone(y))
-    return emitOpError("y and dy are ") << q.clone(y) << ", not " << getY().getType() << " and " << getDy().getType();
-  auto wanted = RankedTensorType::get(lse, computeType(q.getElementType()));
-  if (getLse().getType() != wanted)
-    return emitOpError("lse is ") << wanted << ", not " << getLse().getType();
+  if (getDy().getType() != q.clone(y))
+    return emitOpError("dy is ") << q.clone(y) << ", not " << getDy().getType();
+  auto wanted = RankedTensorType::get(ofQuery, computeType(q.getElementType()));
+  for (Value v : {getLargest(), getLogSum(), getDelta()})
+    if (v.getType() != wanted)
+      return emitOpError("largest, log_sum and delta are ") << wanted << ", not " << v.getType();
   if (getDq().getType() != q || getDk().getType() != getK().getType() || getDv().getType() != getV().getType())
     return emitOpError("the cotangents differ in type from q, k and v");
   if (getDbias() && (!getBias() || getDbias().getType() != getBias().getType()))
@@ -76,4 +80,7 @@ static bool isBias(OpT op, unsigned i) {
   return op.getBias() && i == (op.getMask() ? 4u : 3u);
 }
 bool AttentionOp::isFp32Operand(unsigned i) { return isBias(*this, i); }
-bool AttentionGradOp::isFp32Operand(unsigned i) { return isBias(*this, i) || i == getLseMutable().getOperandNumber(); }
+bool AttentionGradOp::isFp32Operand(unsigned i) {
+  unsigned first = getLargestMutable().getOperandNumber(), last = getDeltaMutable().getOperandNumber();
+  return isBias(*this, i) || (i >= first && i <= last);
+}

@@ -310,14 +310,14 @@ bool GroupNormGradOp::dependsOn(OpOperand &operand, OpResult result) {
 
 //===-- Attention --------------------------------------------------------------------===//
 
-/// lse does not depend on v, and not on what is dropped.
+/// largest and log_sum do not depend on v, and not on what is dropped.
 bool AttentionOp::dependsOn(OpOperand &operand, OpResult result) {
   unsigned i = operand.getOperandNumber(), dropout = 3 + (getMask() ? 1 : 0) + (getBias() ? 1 : 0);
   return result == getY() || (i != 2 && i < dropout);
 }
-/// dv needs neither v nor y; dbias is made of ds, as dq is.
+/// dv needs neither v nor delta; dbias is made of ds, as dq is.
 bool AttentionGradOp::dependsOn(OpOperand &operand, OpResult result) {
-  return result != getDv() || (&operand != &getVMutable() && &operand != &getYMutable());
+  return result != getDv() || (&operand != &getVMutable() && &operand != &getDeltaMutable());
 }
 
 /// Samples follow samples; with as many heads of keys as of queries heads follow heads, and queries follow queries in

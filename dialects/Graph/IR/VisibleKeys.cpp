@@ -154,14 +154,32 @@ private:
 
 } // namespace
 
-std::optional<std::vector<KeyRange>> graph::visibleKeys(Value mask, Value bias, std::optional<double> fill,
-                                                        int64_t queries, int64_t keys) {
+std::optional<VisibleKeys::Band> VisibleKeys::band(int64_t keys) const {
+  Band band;
+  auto raise = [](std::optional<int64_t> &bound, int64_t v) { bound = std::max(bound.value_or(v), v); };
+  for (auto [m, range] : llvm::enumerate(ranges)) {
+    if (range.first > 0)
+      raise(band.before, int64_t(m) - range.first);
+    if (range.last < keys)
+      raise(band.after, range.last - 1 - int64_t(m));
+  }
+  for (auto [i, range] : llvm::enumerate(ranges)) {
+    int64_t m = i, first = band.before ? std::max<int64_t>(0, m - *band.before) : 0,
+            last = band.after ? std::min(keys, m + *band.after + 1) : keys;
+    if (range.first != first || range.last != last)
+      return std::nullopt;
+  }
+  return band;
+}
+
+std::optional<VisibleKeys> graph::visibleKeys(Value mask, Value bias, std::optional<double> fill, int64_t queries,
+                                              int64_t keys) {
   constexpr double least = -1e30; // e^(least - s) is 0 for every score s that is computed in 16 bits or is of use
   constexpr int64_t most = int64_t(1) << 26; // scores, which take about a second
   if ((!mask && !bias) || queries * keys > most)
     return std::nullopt;
   bool hides = mask && fill.value_or(-INFINITY) <= least;
-  std::vector<KeyRange> ranges;
+  VisibleKeys result;
   for (int64_t row = 0; row < queries; ++row) {
     RowReader reader(row);
     const RowReader::Row *masks = nullptr, *biases = nullptr;
@@ -169,11 +187,11 @@ std::optional<std::vector<KeyRange>> graph::visibleKeys(Value mask, Value bias, 
       return std::nullopt;
     if (bias && !(biases = reader.read(bias)))
       return std::nullopt;
+    auto at = [&](const RowReader::Row &numbers, int64_t n) { return numbers[numbers.size() == 1 ? 0 : n]; };
     auto sees = [&](int64_t n) {
-      auto at = [&](const RowReader::Row &numbers) { return numbers[numbers.size() == 1 ? 0 : n]; };
-      if (masks && at(*masks) == 0)
-        return !hides;                           // it has the fill as its score, whatever the bias is
-      return !biases || !(at(*biases) <= least); // NaN is seen
+      if (masks && at(*masks, n) == 0)
+        return !hides;                              // it has the fill as its score, whatever the bias is
+      return !biases || !(at(*biases, n) <= least); // NaN is seen
     };
     KeyRange range{.first = 0, .last = keys};
     while (range.first < range.last && !sees(range.first))
@@ -182,7 +200,9 @@ std::optional<std::vector<KeyRange>> graph::visibleKeys(Value mask, Value bias, 
       --range.last;
     if (range.first == range.last)
       return std::nullopt;
-    ranges.push_back(range);
+    for (int64_t n = range.first; n < range.last; ++n)
+      result.isWhole &= (!masks || at(*masks, n) != 0) && (!biases || at(*biases, n) == 0);
+    result.ranges.push_back(range);
   }
-  return ranges;
+  return result;
 }

@@ -2,6 +2,7 @@
 #include "dialects/Kernel/Analysis/Form.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/AttentionKernel.h"
 #include "dialects/Kernel/Analysis/Space.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "dialects/Support/Diagnostics.h"
@@ -79,6 +80,8 @@ FailureOr<Form> kernel::formOf(DispatchOp dispatch) {
     return Form::Batch;
   if (llvm::any_of(body, [](Operation &op) { return isOfKind(&op, LoopKind::Contraction); }))
     return Form::Contraction;
+  if (llvm::any_of(body, [](Operation &op) { return isAttention(&op); }))
+    return Form::Attention;
   if (dispatch.computesNothing())
     return Form::Pointwise;
   ValueRange yielded = dispatch.yielded();
@@ -117,12 +120,44 @@ static LogicalResult verifyContraction(DispatchOp dispatch) {
   return success();
 }
 
+/// Verifies the body of an attention: one op for which the GPU has a kernel, and ops that move rows before and behind
+/// it.
+static LogicalResult verifyAttention(DispatchOp dispatch) {
+  constexpr llvm::StringLiteral hint = "compute the rest in a dispatch of its own";
+  auto ops = dispatch.getBody().front().without_terminator();
+  auto isOne = [](Operation &op) { return isAttention(&op); };
+  if (llvm::count_if(ops, isOne) != 1 || !llvm::all_of(ops, [&](Operation &op) { return isOne(op) || movesRows(&op); }))
+    return fail(dispatch,
+                "states the form attention, but its body is not one attention and slices and transposes of its heads",
+                hint);
+  Operation *op = attentionOf(dispatch);
+  for (OpOperand &operand : op->getOpOperands())
+    if (!readsInPlace(operand))
+      return fail(dispatch,
+                  "is an attention whose operand " + Twine(operand.getOperandNumber()) +
+                      " is none that its kernel reads where it lies",
+                  hint);
+  for (Value v : dispatch.yielded())
+    if (v.getDefiningOp() != op && !writesInPlace(v.getDefiningOp()))
+      return fail(dispatch, "is an attention that yields something besides its results and their transposes", hint);
+  TargetAttr target = TargetAttr::of(dispatch);
+  if (!target) // mpc-set-target will say it, and then the verifier looks again
+    return success();
+  StringRef why = target.getGpu() ? whyNoAttentionKernel(op, *target.getGpu()) : "it is compiled for the host";
+  if (!why.empty())
+    return fail(dispatch, "is an attention without a kernel: " + why,
+                "run mpc-decompose-attention before dispatches are formed");
+  return success();
+}
+
 LogicalResult kernel::verifyForm(DispatchOp dispatch) {
   Form stated = dispatch.getForm();
   if (stated == Form::Batch) // DispatchOp::verify has looked at the members
     return success();
   if (stated == Form::Contraction)
     return verifyContraction(dispatch);
+  if (stated == Form::Attention)
+    return verifyAttention(dispatch);
   if (stated == Form::TransposedCopy)
     return verifyTransposedCopy(dispatch);
   FailureOr<Form> form = formOf(dispatch);

@@ -4,6 +4,7 @@
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Interfaces/Contraction.h"
+#include "dialects/Kernel/Analysis/AttentionKernel.h"
 #include "dialects/Kernel/Analysis/HostCall.h"
 #include "dialects/Kernel/Analysis/Space.h"
 #include "llvm/ADT/APInt.h"
@@ -140,6 +141,12 @@ SmallVector<LaunchCost> kernel::launchCostsOf(DispatchOp dispatch) {
     if (multiplies) {
       cost = costOfProduct(dispatch.getContraction());
       cost.readBytes = cost.writtenBytes = 0; // the launch's arguments say what it moves
+    }
+    if (dispatch.isAttention()) {
+      AttentionCost products = costOfAttention(attentionOf(dispatch));
+      // The kernel of dq comes before that of dk and dv, and either may be missing.
+      bool isDq = launch.getKernel().getLeafReference().getValue().ends_with("_dq");
+      cost.flops = isDq ? products.dqFlops : products.flops - products.dqFlops;
     }
     bytes.add(launch, fromCall, cost);
     costs.push_back(std::move(cost));

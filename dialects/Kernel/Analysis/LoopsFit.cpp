@@ -245,6 +245,8 @@ LogicalResult kernel::verifyLoops(DispatchOp dispatch, const GpuArch *gpu) {
     error.attachNote() << "hint: run mpc-plan-loops again, which replaces these loops";
     return error;
   };
+  if (dispatch.isAttention())
+    return emitError() << "an attention has none, because its schedule says how it is computed";
   if (!dispatch.isContraction())
     return LoopsFit(dispatch, loops, gpu, emitError).verify();
   if (gpu)

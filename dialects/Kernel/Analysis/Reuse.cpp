@@ -129,7 +129,8 @@ Reuses mpc::kernel::reusableInputs(DispatchOp dispatch) {
   if (dispatch.isBatch())
     return reusesInBatch(dispatch);
   Reuses reuses(dispatch.getNumResults());
-  std::optional<Space> space = dispatch.isContraction() ? std::nullopt : Space::of(dispatch);
+  bool isProduct = dispatch.isContraction() || dispatch.isAttention();
+  std::optional<Space> space = isProduct ? std::nullopt : Space::of(dispatch);
   if (!space)
     return reuses;
   ReadAnalysis reads(dispatch, *space);

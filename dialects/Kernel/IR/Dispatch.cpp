@@ -59,11 +59,11 @@ mpc::ContractionOpInterface DispatchOp::getContraction() {
 /// The loops that follow a product in its launch, and the library that computes it, write no buffer that
 /// the launch reads.
 LogicalResult DispatchOp::verifyContraction() {
-  if (!isContraction())
+  if (!isContraction() && !isAttention())
     return getSchedule() ? emitOpError("has the schedule of a contraction, but is a loop dispatch") : success();
   if (getMayReuse() || getInPlace())
-    return emitOpError("is a contraction, whose results have buffers of their own, and has ")
-           << (getInPlace() ? "in_place" : "may_reuse");
+    return emitOpError(isAttention() ? "is an attention" : "is a contraction")
+           << ", whose results have buffers of their own, and has " << (getInPlace() ? "in_place" : "may_reuse");
   return success();
 }
 
@@ -183,7 +183,7 @@ LogicalResult DispatchOp::verifyBatch() {
   llvm::SmallVector<Value> results;
   for (Operation &op : block.without_terminator()) {
     auto member = dyn_cast<DispatchOp>(op);
-    if (!member || (member.getFormAttr() && (member.isContraction() || member.isBatch())))
+    if (!member || (member.getFormAttr() && (member.isContraction() || member.isAttention() || member.isBatch())))
       return op.emitOpError("is in a batch, which has dispatches that are loops");
     if (!llvm::all_of(member.getInputs(), [](Value v) { return isa<BlockArgument>(v); }))
       return member.emitOpError("reads another member of its batch");

@@ -49,7 +49,8 @@ def Kernel_PlanAttr : AttrDef<Kernel_Dialect, "Plan"> {
 
 def Kernel_Form : I32EnumAttr<"Form", "which code computes a dispatch", [
     I32EnumAttrCase<"Contraction", 0, "contraction">, I32EnumAttrCase<"Pointwise", 1, "pointwise">, I32EnumAttrCase<"TransposedCopy", 2, "transposed_copy">,
-    I32EnumAttrCase<"Reduction", 3, "reduction">, I32EnumAttrCase<"Row", 4, "row">, I32EnumAttrCase<"Scatter", 5, "scatter">, I32EnumAttrCase<"Batch", 6, "batch">]> {
+    I32EnumAttrCase<"Reduction", 3, "reduction">, I32EnumAttrCase<"Row", 4, "row">, I32EnumAttrCase<"Scatter", 5, "scatter">, I32EnumAttrCase<"Batch", 6, "batch">,
+    I32EnumAttrCase<"Attention", 7, "attention">]> {
   let cppNamespace = "::mpc::kernel";
   let genSpecializedAttr = 0;
 }
@@ -65,18 +66,20 @@ def Kernel_FormAttr : EnumAttr<Kernel_Dialect, Kernel_Form, "form"> {
     - `reduction`: reductions of the same runs of dimensions, and results that have an element for each row (dialects/Kernel/Analysis/Space.h);
     - `row`: the same, with some results that have an element for each point (softmax, norms);
     - `scatter`: one graph.scatter, which adds to the elements that its indices name;
-    - `batch`: several small loop dispatches in one launch.
+    - `batch`: several small loop dispatches in one launch;
+    - `attention` (GPUs): one graph.attention or graph.attention_grad of inputs, whose scores stay in registers.
   }];
 }
 
 def Kernel_ContractionAttr : AttrDef<Kernel_Dialect, "Contraction"> {
   let mnemonic = "contraction";
-  let summary = "the schedule of a matrix product or convolution on a GPU";
+  let summary = "the schedule of a matrix product, a convolution or an attention on a GPU";
   let description = [{
     `#kernel.contraction<wgmma 128x256x64 stages=4 splits=2 cluster_m=2>` has the mainloop, the tile of a block (m x n, adding k at a time), and then the
     numbers that differ from their defaults. The schedule is one of the candidates that the target has for the dispatch
     (passes/Lowering/Schedule/Schedule.h); any other one is an error where the kernel is emitted. The numbers name the candidate: what it divides among warps, and the registers
     and blocks that it is made for, are in the target's table and not in the attribute.
+    Of an attention, m is the number of queries of a block, n that of the keys which it takes at a time, and k the size of a head, rounded up.
   }];
   let parameters = (ins AttrParameter<"::mpc::kernel::Contraction", "the numbers">:$schedule);
   let hasCustomAssemblyFormat = 1;

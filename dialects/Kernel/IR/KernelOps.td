@@ -26,10 +26,10 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
 
     Later passes add how the dispatch is computed and launched (passes/Lowering) and where its values lie (passes/Memory):
 
-    - `schedule`, of a contraction: how a GPU computes it;
+    - `schedule`, of a contraction or an attention: how a GPU computes it;
     - `loops`: in which order loops go through its points. Those of a contraction are the loops behind a host library's call. Scatters and batches have none;
     - `scratch_bytes`: the scratch memory that the launch needs for itself;
-    - `may_reuse`, with an entry for each result: the inputs whose buffer the result may take over, because no element of them is read after it was written. A contraction has none;
+    - `may_reuse`, with an entry for each result: the inputs whose buffer the result may take over, because no element of them is read after it was written. A contraction or an attention has none;
     - `in_place`, with an entry for each result: the input whose buffer the result does take over, or -1;
     - `args`: the offsets in the arena, in bytes, of the inputs and then of the results; `scratch_offset` is that of the scratch;
     - `arg_steps`, in the body of a graph.scan: by how many bytes each of these offsets moves from one iteration to the next; `args` are those of the first iteration;
@@ -58,6 +58,7 @@ def Kernel_DispatchOp : Op<Kernel_Dialect, "dispatch", [IsolatedFromAbove, Singl
     bool computesNothing();
     bool isBatch() { return getForm() == Form::Batch; }
     bool isContraction() { return getForm() == Form::Contraction; }
+    bool isAttention() { return getForm() == Form::Attention; }
     /// Returns the product or convolution of a contraction; its verifier sees to it that there is one.
     ::mpc::ContractionOpInterface getContraction();
     /// Returns whether this dispatch is a member of a batch.

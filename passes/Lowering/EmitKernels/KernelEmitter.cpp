@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/EmitKernels/KernelEmitter.h"
 #include "dialects/Kernel/Analysis/LoopsBehind.h"
+#include "passes/Lowering/AttentionToGpu/AttentionToGpu.h"
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
 #include "passes/Lowering/KernelToHost/KernelToHost.h"
@@ -42,8 +43,9 @@ static FailureOr<kernel::LaunchAttr> emitLoopsBehind(const kernel::HostCall &cal
 
 FailureOr<ArrayAttr> KernelEmitter::emit(kernel::DispatchOp dispatch, StringRef symbol) {
   ModuleOp module = nextModule();
-  if (target.getGpu() && dispatch.isContraction()) {
-    FailureOr<SmallVector<kernel::LaunchAttr>> launches = emitGpuHero(dispatch, module, symbol);
+  if (target.getGpu() && (dispatch.isContraction() || dispatch.isAttention())) {
+    FailureOr<SmallVector<kernel::LaunchAttr>> launches =
+        dispatch.isAttention() ? emitGpuAttention(dispatch, module, symbol) : emitGpuHero(dispatch, module, symbol);
     if (failed(launches))
       return failure();
     return ArrayAttr::get(parent.getContext(), llvm::to_vector_of<Attribute>(*launches));

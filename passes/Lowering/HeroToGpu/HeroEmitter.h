@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_HEROEMITTER_H
 #define MPC_LOWERING_HEROTOGPU_HEROEMITTER_H
-#include "passes/Lowering/Elemental/ElementEmitter.h"
+#include "passes/Lowering/HeroToGpu/KernelFunction.h"
 #include "passes/Lowering/Schedule/Schedule.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace mpc::hero {
 
@@ -19,12 +18,7 @@ public:
   mlir::FailureOr<llvm::SmallVector<kernel::LaunchAttr>> run();
 
 private:
-  /// A function that is emitted, and for each parameter the number of the buffer that it points to: the dispatch's
-  /// inputs come first, then its results; the scratch is LaunchAttr::scratch.
-  struct Emitted {
-    mlir::LLVM::LLVMFuncOp function;
-    llvm::SmallVector<int64_t> args;
-  };
+  using Emitted = KernelFunction;
   kernel::LaunchAttr emitMain();
   kernel::LaunchAttr emitReduce();
   mlir::FailureOr<kernel::LaunchAttr> emitColumnSums();
@@ -36,8 +30,7 @@ private:
             llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::ValueRange)> body);
   /// Appends the positions of the arguments that are read besides the hero's operands, then those of the results.
   void addEpilogueArguments(llvm::SmallVector<int64_t> &positions);
-  /// Starts a function with one parameter for each of these positions and calls `emit` with the parameters,
-  /// keyed by position.
+  /// As emitFunction; notes whether it failed.
   Emitted function(const llvm::Twine &name, llvm::ArrayRef<int64_t> positions,
                    llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int64_t, mlir::Value> &)> emit);
   llvm::SmallVector<Buffer> bindBuffers(ElementEmitter &e, llvm::DenseMap<int64_t, mlir::Value> &parameters);

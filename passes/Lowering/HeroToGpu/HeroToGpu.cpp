@@ -9,7 +9,6 @@
 //
 //===----------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
-#include "dialects/Graph/IR/Storage.h"
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/HeroToGpu/Emit.h"
 #include "passes/Lowering/HeroToGpu/HeroEmitter.h"
@@ -30,35 +29,9 @@ void HeroEmitter::addEpilogueArguments(llvm::SmallVector<int64_t> &positions) {
 HeroEmitter::Emitted
 HeroEmitter::function(const Twine &name, ArrayRef<int64_t> positions,
                       llvm::function_ref<void(ElementEmitter &, llvm::DenseMap<int64_t, Value> &)> emit) {
-  llvm::SmallVector<int64_t> unique;
-  for (int64_t position : positions)
-    if (!llvm::is_contained(unique, position))
-      unique.push_back(position);
-  Location loc = problem.hero->getLoc();
-  ImplicitLocOpBuilder b(loc, module.getContext());
-  b.setInsertionPointToEnd(module.getBody());
-  auto global = LLVM::LLVMPointerType::get(b.getContext(), 1);
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                          llvm::SmallVector<Type>(unique.size(), global));
-  auto function = LLVM::LLVMFuncOp::create(b, loc, name.str(), type);
-  Block *entry = function.addEntryBlock(b);
-  b.setInsertionPointToStart(entry);
-  LLVM::ReturnOp::create(b, loc, ValueRange{});
-  llvm::DenseMap<int64_t, Value> parameters;
-  for (auto [i, position] : llvm::enumerate(unique)) {
-    function.setArgAttr(i, "llvm.align", b.getI64IntegerAttr(graph::kTensorAlignment));
-    if (position != kernel::LaunchAttr::scratch)
-      function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
-    if (position != kernel::LaunchAttr::scratch && position < int64_t(dispatch.getInputs().size()))
-      function.setArgAttr(i, "llvm.readonly", b.getUnitAttr());
-    parameters[position] = entry->getArgument(i);
-  }
-  ElementEmitter e(b, module);
-  e.tableAddressSpace = 1;
-  b.setInsertionPoint(entry->getTerminator());
-  emit(e, parameters);
-  failed |= e.failed();
-  return {function, std::move(unique)};
+  Emitted emitted = emitFunction(dispatch, module, problem.hero->getLoc(), name, positions, emit);
+  failed |= emitted.failed;
+  return emitted;
 }
 
 llvm::SmallVector<Buffer> HeroEmitter::bindBuffers(ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters) {
@@ -81,7 +54,7 @@ kernel::LaunchAttr HeroEmitter::emitMain() {
   if (!partial)
     addEpilogueArguments(positions);
   llvm::SmallVector<kernel::TensorMapAttr> maps;
-  auto [emitted, args] =
+  auto [emitted, args, hasFailed] =
       function(symbol, positions, [&](ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters) {
         Code c(e.b);
         llvm::SmallVector<Buffer> results;

@@ -20,7 +20,7 @@ kernel::LaunchAttr HeroEmitter::emitReduce() {
   int64_t perRow = problem.n() / vector, count = problem.z() * problem.m() * perRow;
   llvm::SmallVector<int64_t> positions = {kernel::LaunchAttr::scratch};
   addEpilogueArguments(positions);
-  auto [emitted, args] =
+  auto [emitted, args, hasFailed] =
       function(symbol + "_reduce", positions, [&](ElementEmitter &e, llvm::DenseMap<int64_t, Value> &parameters) {
         Code c(e.b);
         Value block = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);

@@ -15,7 +15,7 @@ namespace mpc {
 
 /// Chooses the loops of a dispatch; null where it has none.
 static FailureOr<kernel::LoopsAttr> loopsOf(kernel::DispatchOp dispatch, const GpuArch *gpu) {
-  if (dispatch.isBatch())
+  if (dispatch.isBatch() || dispatch.isAttention())
     return kernel::LoopsAttr();
   if (!dispatch.isContraction())
     return chooseLoops(dispatch, gpu);

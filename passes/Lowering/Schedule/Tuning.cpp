@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/Schedule/Tuning.h"
 #include "dialects/Support/Diagnostics.h"
+#include "passes/Lowering/Schedule/AttentionSchedule.h"
 #include "passes/Lowering/Schedule/ProblemKey.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -104,8 +105,10 @@ LogicalResult mpc::hero::assignSchedules(ModuleOp module, const GpuArch &arch, c
                              "take a file that a tuner for " + arch.name + " wrote (mpc compile --emit=tuner)");
   Scheduler scheduler(arch, tuning);
   WalkResult walked = module.walk([&](kernel::DispatchOp dispatch) {
-    return dispatch.isContraction() && failed(scheduler.schedule(dispatch)) ? WalkResult::interrupt()
-                                                                            : WalkResult::advance();
+    LogicalResult assigned = dispatch.isContraction() ? scheduler.schedule(dispatch)
+                             : dispatch.isAttention() ? attention::assignSchedule(dispatch, arch)
+                                                      : success();
+    return failed(assigned) ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (walked.wasInterrupted())
     return failure();

@@ -1013,7 +1013,7 @@ func.func @f(%dy: tensor<1x4x5xf32>, %w: tensor<3x4xf32>) {
 
 func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x3x6x16xf16>, %v: tensor<2x3x6x16xf16>) {
   // expected-error@+1 {{4 heads of q do not divide among 3 of k and v}}
-  %0:2 = graph.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x3x6x16xf16>, tensor<2x3x6x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>)
+  %0:3 = graph.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x3x6x16xf16>, tensor<2x3x6x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>)
   return
 }
 
@@ -1021,7 +1021,7 @@ func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x3x6x16xf16>, %v: ten
 
 func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: tensor<2x2x5x16xf16>) {
   // expected-error@+1 {{do not fit to q [2, 4, 8, 16]}}
-  %0:2 = graph.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x5x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>)
+  %0:3 = graph.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x5x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>)
   return
 }
 
@@ -1029,7 +1029,7 @@ func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: ten
 
 func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: tensor<2x2x6x16xf16>, %m: tensor<2x1x8x5xi1>) {
   // expected-error@+1 {{'tensor<2x1x8x5xi1>' is no mask or bias of scores [2, 4, 8, 6]}}
-  %0:2 = graph.attention %q, %k, %v mask %m {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<2x1x8x5xi1>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>)
+  %0:3 = graph.attention %q, %k, %v mask %m {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<2x1x8x5xi1>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>)
   return
 }
 
@@ -1037,7 +1037,7 @@ func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: ten
 
 func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: tensor<2x2x6x16xf16>, %m: tensor<8x6xi1>) {
   // expected-error@+1 {{is no mask or bias of scores [2, 4, 8, 6]}}
-  %0:2 = graph.attention %q, %k, %v mask %m {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<8x6xi1>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>)
+  %0:3 = graph.attention %q, %k, %v mask %m {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<8x6xi1>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>)
   return
 }
 
@@ -1045,7 +1045,7 @@ func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: ten
 
 func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: tensor<2x2x6x16xf16>, %b: tensor<1x1x8x6xf64>) {
   // expected-error@+1 {{needs a bias of 'f32', not 'tensor<1x1x8x6xf64>'}}
-  %0:2 = graph.attention %q, %k, %v bias %b {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<1x1x8x6xf64>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>)
+  %0:3 = graph.attention %q, %k, %v bias %b {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<1x1x8x6xf64>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>)
   return
 }
 
@@ -1053,7 +1053,7 @@ func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: ten
 
 func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: tensor<2x2x6x16xf16>) {
   // expected-error@+1 {{dropout has a seed, a step, a ratio and a salt}}
-  %0:2 = graph.attention %q, %k, %v {scale = 1.0 : f64, ratio = 0.5 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>)
+  %0:3 = graph.attention %q, %k, %v {scale = 1.0 : f64, ratio = 0.5 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>)
   return
 }
 
@@ -1061,7 +1061,7 @@ func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: ten
 
 func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: tensor<2x2x6x16xf16>, %i: tensor<i64>) {
   // expected-error@+1 {{the ratio of dropout is at least 0 and below 1, not 1}}
-  %0:2 = graph.attention %q, %k, %v dropout %i, %i {scale = 1.0 : f64, ratio = 1.0 : f64, salt = 1 : i64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<i64>, tensor<i64>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>)
+  %0:3 = graph.attention %q, %k, %v dropout %i, %i {scale = 1.0 : f64, ratio = 1.0 : f64, salt = 1 : i64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<i64>, tensor<i64>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>)
   return
 }
 
@@ -1069,23 +1069,31 @@ func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: ten
 
 func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: tensor<2x2x6x16xf32>) {
   // expected-error@+1 {{q, k and v differ in element type}}
-  %0:2 = graph.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf32>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>)
+  %0:3 = graph.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf32>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>)
+  return
+}
+
+// -----
+
+func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: tensor<2x2x6x16xf16>) {
+  // expected-error@+1 {{hides all keys of a query by before and after, which needs zero_rows}}
+  %0:3 = graph.attention %q, %k, %v {scale = 1.0 : f64, before = 1 : i64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>)
   return
 }
 
 // -----
 
 func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: tensor<2x2x6x16xf16>, %l: tensor<2x4x8xf32>) {
-  // expected-error@+1 {{lse is 'tensor<2x4x8x1xf32>', not 'tensor<2x4x8xf32>'}}
-  %0:3 = graph.attention_grad %q, %k, %v from %q, %l, %q {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8xf32>, tensor<2x4x8x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>)
+  // expected-error@+1 {{largest, log_sum and delta are 'tensor<2x4x8x1xf32>', not 'tensor<2x4x8xf32>'}}
+  %0:3 = graph.attention_grad %q, %k, %v from %l, %l, %l, %q {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>)
   return
 }
 
 // -----
 
 func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: tensor<2x2x6x16xf16>, %l: tensor<2x4x8x1xf32>) {
-  // expected-error@+1 {{y and dy are}}
-  %0:3 = graph.attention_grad %q, %k, %v from %k, %l, %q {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>)
+  // expected-error@+1 {{dy is 'tensor<2x4x8x16xf16>', not 'tensor<2x2x6x16xf16>'}}
+  %0:3 = graph.attention_grad %q, %k, %v from %l, %l, %l, %k {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>, tensor<2x2x6x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>)
   return
 }
 
@@ -1093,7 +1101,7 @@ func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: ten
 
 func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: tensor<2x2x6x16xf16>, %l: tensor<2x4x8x1xf32>) {
   // expected-error@+1 {{the cotangents differ in type from q, k and v}}
-  %0:3 = graph.attention_grad %q, %k, %v from %q, %l, %q {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x16xf16>) -> (tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>)
+  %0:3 = graph.attention_grad %q, %k, %v from %l, %l, %l, %q {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>, tensor<2x4x8x16xf16>) -> (tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>)
   return
 }
 
@@ -1101,6 +1109,6 @@ func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: ten
 
 func.func @attention(%q: tensor<2x4x8x16xf16>, %k: tensor<2x2x6x16xf16>, %v: tensor<2x2x6x16xf16>, %l: tensor<2x4x8x1xf32>) {
   // expected-error@+1 {{dbias is a cotangent of the bias, and has its type}}
-  %0:4 = graph.attention_grad %q, %k, %v from %q, %l, %q {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<1x1x8x6xf32>)
+  %0:4 = graph.attention_grad %q, %k, %v from %l, %l, %l, %q {scale = 1.0 : f64} : (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>, tensor<2x4x8x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x2x6x16xf16>, tensor<2x2x6x16xf16>, tensor<1x1x8x6xf32>)
   return
 }

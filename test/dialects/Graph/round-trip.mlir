@@ -226,14 +226,14 @@ func.func @nn(%a: tensor<2x3xf16>, %x: tensor<1x4x5x6xf16>, %l: tensor<1x5x6x4xf
   // CHECK: graph.group_norm_grad
   %gg:3 = graph.group_norm_grad %x, %s, %gn#1, %gn#2, %x {epsilon = 1.0e-05 : f64, axis = 1 : i64, groups = 2 : i64} : (tensor<1x4x5x6xf16>, tensor<4xf32>, tensor<1x2xf32>, tensor<1x2xf32>, tensor<1x4x5x6xf16>) -> (tensor<1x4x5x6xf16>, tensor<4xf32>, tensor<4xf32>)
   // CHECK: graph.attention %{{.*}}, %{{.*}}, %{{.*}} {scale = 2.500000e-01 : f64} :
-  %at:2 = graph.attention %x, %x, %x {scale = 0.25 : f64} : (tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>) -> (tensor<1x4x5x6xf16>, tensor<1x4x5x1xf32>)
+  %at:3 = graph.attention %x, %x, %x {scale = 0.25 : f64} : (tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>) -> (tensor<1x4x5x6xf16>, tensor<1x4x5x1xf32>, tensor<1x4x5x1xf32>)
   %sees = graph.constant dense<true> : tensor<1x1x5x5xi1>
   %nearer = graph.constant dense<1.0> : tensor<1x4x5x5xf32>
   %drawn = graph.constant dense<1> : tensor<i64>
   // CHECK: graph.attention %{{.*}} mask %{{.*}} bias %{{.*}} dropout %{{.*}}, %{{.*}} {fill = {{.*}}, ratio = {{.*}}, salt = 3 : i64, scale = {{.*}}, zero_rows}
-  %am:2 = graph.attention %x, %x, %x mask %sees bias %nearer dropout %drawn, %drawn {scale = 0.25 : f64, fill = -1.0e4 : f64, zero_rows, ratio = 0.5 : f64, salt = 3 : i64} : (tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>, tensor<1x1x5x5xi1>, tensor<1x4x5x5xf32>, tensor<i64>, tensor<i64>) -> (tensor<1x4x5x6xf16>, tensor<1x4x5x1xf32>)
-  // CHECK: graph.attention_grad %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} from %{{.*}}, %{{.*}}, %{{.*}} {scale = 2.500000e-01 : f64} :
-  %ag:3 = graph.attention_grad %x, %x, %x mask %sees from %at#0, %at#1, %x {scale = 0.25 : f64} : (tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>, tensor<1x1x5x5xi1>, tensor<1x4x5x6xf16>, tensor<1x4x5x1xf32>, tensor<1x4x5x6xf16>) -> (tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>)
+  %am:3 = graph.attention %x, %x, %x mask %sees bias %nearer dropout %drawn, %drawn {scale = 0.25 : f64, fill = -1.0e4 : f64, zero_rows, ratio = 0.5 : f64, salt = 3 : i64} : (tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>, tensor<1x1x5x5xi1>, tensor<1x4x5x5xf32>, tensor<i64>, tensor<i64>) -> (tensor<1x4x5x6xf16>, tensor<1x4x5x1xf32>, tensor<1x4x5x1xf32>)
+  // CHECK: graph.attention_grad %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} from %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {scale = 2.500000e-01 : f64} :
+  %ag:3 = graph.attention_grad %x, %x, %x mask %sees from %at#1, %at#2, %at#2, %x {scale = 0.25 : f64} : (tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>, tensor<1x1x5x5xi1>, tensor<1x4x5x1xf32>, tensor<1x4x5x1xf32>, tensor<1x4x5x1xf32>, tensor<1x4x5x6xf16>) -> (tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>, tensor<1x4x5x6xf16>)
   // CHECK: graph.reduce_l2
   %l2 = graph.reduce_l2 %x {axes = array<i64: 3>, keepdims = false} : (tensor<1x4x5x6xf16>) -> tensor<1x4x5xf16>
   // CHECK: graph.barrier %{{.*}} after(%{{.*}} : tensor<1x4x5xf16>) {number = 1 : i64} : tensor<1x4x5x6xf16>

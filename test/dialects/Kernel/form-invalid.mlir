@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --split-input-file --verify-diagnostics
 
 func.func @missing(%x: tensor<8xf32>) {
-  // expected-error @+1 {{a dispatch states its form before its name, one of contraction, pointwise, transposed_copy, reduction, row, scatter, batch}}
+  // expected-error @+1 {{a dispatch states its form before its name, one of contraction, pointwise, transposed_copy, reduction, row, scatter, batch, attention}}
   %0 = kernel.dispatch "d" (%x) : (tensor<8xf32>) -> tensor<8xf32> {
   ^bb0(%a: tensor<8xf32>):
     kernel.yield %a : tensor<8xf32>
@@ -147,4 +147,45 @@ module attributes {kernel.target = #kernel.target<"sm_60">} {
     }
     return
   }
+}
+
+// -----
+module attributes {kernel.target = #kernel.target<"sm_80">} {
+func.func @relu_behind_attention(%q: tensor<1x1x16x16xf16>) -> tensor<1x1x16x16xf16> {
+  // expected-error @+2 {{states the form attention, but its body is not one attention and slices and transposes of its heads}}
+  // expected-note @+1 {{hint: compute the rest in a dispatch of its own}}
+  %0 = kernel.dispatch attention "a"(%q) : (tensor<1x1x16x16xf16>) -> tensor<1x1x16x16xf16> {
+  ^bb0(%a: tensor<1x1x16x16xf16>):
+    %y, %l, %s = graph.attention %a, %a, %a {scale = 1.0 : f64} : (tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>) -> (tensor<1x1x16x16xf16>, tensor<1x1x16x1xf32>, tensor<1x1x16x1xf32>)
+    %r = graph.relu %y : tensor<1x1x16x16xf16>
+    kernel.yield %r : tensor<1x1x16x16xf16>
+  }
+  return %0 : tensor<1x1x16x16xf16>
+}
+}
+
+// -----
+module attributes {kernel.target = #kernel.target<"sm_75">} {
+func.func @no_kernel(%q: tensor<1x1x16x16xf16>) -> tensor<1x1x16x16xf16> {
+  // expected-error @+2 {{is an attention without a kernel: its kernels need mma of bf16 and copy_async}}
+  // expected-note @+1 {{hint: run mpc-decompose-attention before dispatches are formed}}
+  %0 = kernel.dispatch attention "a"(%q) : (tensor<1x1x16x16xf16>) -> tensor<1x1x16x16xf16> {
+  ^bb0(%a: tensor<1x1x16x16xf16>):
+    %y, %l, %s = graph.attention %a, %a, %a {scale = 1.0 : f64} : (tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>) -> (tensor<1x1x16x16xf16>, tensor<1x1x16x1xf32>, tensor<1x1x16x1xf32>)
+    kernel.yield %y : tensor<1x1x16x16xf16>
+  }
+  return %0 : tensor<1x1x16x16xf16>
+}
+}
+
+// -----
+func.func @attention_on_the_host(%q: tensor<1x1x16x16xf16>) -> tensor<1x1x16x16xf16> {
+  // expected-error @+2 {{states the form pointwise, but its body has the form attention}}
+  // expected-note @+1 {{hint: write kernel.dispatch attention}}
+  %0 = kernel.dispatch pointwise "a"(%q) : (tensor<1x1x16x16xf16>) -> tensor<1x1x16x16xf16> {
+  ^bb0(%a: tensor<1x1x16x16xf16>):
+    %y, %l, %s = graph.attention %a, %a, %a {scale = 1.0 : f64} : (tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>) -> (tensor<1x1x16x16xf16>, tensor<1x1x16x1xf32>, tensor<1x1x16x1xf32>)
+    kernel.yield %y : tensor<1x1x16x16xf16>
+  }
+  return %0 : tensor<1x1x16x16xf16>
 }

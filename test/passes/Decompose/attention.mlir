@@ -24,14 +24,14 @@
 // BLOCKS-NOT: transpose_b
 // BLOCKS: graph.concat
 func.func @whole(%q: tensor<2x4x8x16xf16>, %k: tensor<2x4x8x16xf16>, %v: tensor<2x4x8x16xf16>) -> tensor<2x4x8x16xf16> {
-  %y, %lse = graph.attention %q, %k, %v {scale = 0.25 : f64} : (tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>)
+  %y, %largest, %sum = graph.attention %q, %k, %v {scale = 0.25 : f64} : (tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>)
   return %y : tensor<2x4x8x16xf16>
 }
 
 // The mask follows from numbers of rows and columns, as exporters write it.
 // In bf16 the product is divided, in which there are fewer numbers.
 func.func @bfloat(%q: tensor<2x4x8x16xbf16>, %k: tensor<2x4x8x16xbf16>, %v: tensor<2x4x8x16xbf16>) -> tensor<2x4x8x16xbf16> {
-  %y, %lse = graph.attention %q, %k, %v {scale = 0.25 : f64} : (tensor<2x4x8x16xbf16>, tensor<2x4x8x16xbf16>, tensor<2x4x8x16xbf16>) -> (tensor<2x4x8x16xbf16>, tensor<2x4x8x1xf32>)
+  %y, %largest, %sum = graph.attention %q, %k, %v {scale = 0.25 : f64} : (tensor<2x4x8x16xbf16>, tensor<2x4x8x16xbf16>, tensor<2x4x8x16xbf16>) -> (tensor<2x4x8x16xbf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>)
   return %y : tensor<2x4x8x16xbf16>
 }
 
@@ -49,24 +49,23 @@ func.func @causal(%q: tensor<2x4x16x16xf16>, %k: tensor<2x4x16x16xf16>, %v: tens
   %column = graph.iota {axis = 1 : i64} : tensor<16x16xi64>
   %sees = graph.compare le %column, %row : (tensor<16x16xi64>, tensor<16x16xi64>) -> tensor<16x16xi1>
   %mask = graph.reshape %sees : tensor<16x16xi1> to tensor<1x1x16x16xi1>
-  %y, %lse = graph.attention %q, %k, %v mask %mask {scale = 0.25 : f64} : (tensor<2x4x16x16xf16>, tensor<2x4x16x16xf16>, tensor<2x4x16x16xf16>, tensor<1x1x16x16xi1>) -> (tensor<2x4x16x16xf16>, tensor<2x4x16x1xf32>)
+  %y, %largest, %sum = graph.attention %q, %k, %v mask %mask {scale = 0.25 : f64} : (tensor<2x4x16x16xf16>, tensor<2x4x16x16xf16>, tensor<2x4x16x16xf16>, tensor<1x1x16x16xi1>) -> (tensor<2x4x16x16xf16>, tensor<2x4x16x1xf32>, tensor<2x4x16x1xf32>)
   return %y : tensor<2x4x16x16xf16>
 }
 
 // The gradient computes the scores from a barrier of q, so that they are not those of the forward pass.
 // CHECK-LABEL: func.func @gradient
-// CHECK: %[[DELTA:.*]] = graph.reduce_sum
-// CHECK: %[[Q:.*]] = graph.barrier %arg0 after(%arg4 : tensor<2x4x8x16xf16>) {number = 0 : i64}
+// CHECK: %[[Q:.*]] = graph.barrier %arg0 after(%arg3 : tensor<2x4x8x16xf16>) {number = 0 : i64}
 // CHECK: graph.matmul %{{.*}}, %arg1 {transpose_b}
 // CHECK: %[[P:.*]] = graph.cast %{{.*}} : tensor<2x4x8x8xf32> to tensor<2x4x8x8xf16>
 // CHECK: graph.matmul %[[P]], %{{.*}} {transpose_a}
-// CHECK: graph.sub %{{.*}}, %[[DELTA]]
+// CHECK: graph.sub %{{.*}}, %arg6
 // BLOCKS-LABEL: func.func @gradient
 // BLOCKS-NOT: graph.barrier
 // BLOCKS: graph.scan 4 over
-func.func @gradient(%q: tensor<2x4x8x16xf16>, %k: tensor<2x4x8x16xf16>, %v: tensor<2x4x8x16xf16>, %y: tensor<2x4x8x16xf16>, %dy: tensor<2x4x8x16xf16>, %lse: tensor<2x4x8x1xf32>)
+func.func @gradient(%q: tensor<2x4x8x16xf16>, %k: tensor<2x4x8x16xf16>, %v: tensor<2x4x8x16xf16>, %dy: tensor<2x4x8x16xf16>, %largest: tensor<2x4x8x1xf32>, %sum: tensor<2x4x8x1xf32>, %delta: tensor<2x4x8x1xf32>)
     -> (tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>) {
-  %dq, %dk, %dv = graph.attention_grad %q, %k, %v from %y, %lse, %dy {scale = 0.25 : f64} : (tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>)
+  %dq, %dk, %dv = graph.attention_grad %q, %k, %v from %largest, %sum, %delta, %dy {scale = 0.25 : f64} : (tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>, tensor<2x4x8x1xf32>, tensor<2x4x8x16xf16>) -> (tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>)
   return %dq, %dk, %dv : tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>, tensor<2x4x8x16xf16>
 }
 
@@ -78,6 +77,6 @@ func.func @first_key(%q: tensor<2x4x16x16xf16>, %k: tensor<2x4x16x16xf16>, %v: t
   %column = graph.iota {axis = 1 : i64} : tensor<16x16xi64>
   %sees = graph.compare le %column, %row : (tensor<16x16xi64>, tensor<1x16xi64>) -> tensor<16x16xi1>
   %mask = graph.reshape %sees : tensor<16x16xi1> to tensor<1x1x16x16xi1>
-  %y, %lse = graph.attention %q, %k, %v mask %mask {scale = 0.25 : f64} : (tensor<2x4x16x16xf16>, tensor<2x4x16x16xf16>, tensor<2x4x16x16xf16>, tensor<1x1x16x16xi1>) -> (tensor<2x4x16x16xf16>, tensor<2x4x16x1xf32>)
+  %y, %largest, %sum = graph.attention %q, %k, %v mask %mask {scale = 0.25 : f64} : (tensor<2x4x16x16xf16>, tensor<2x4x16x16xf16>, tensor<2x4x16x16xf16>, tensor<1x1x16x16xi1>) -> (tensor<2x4x16x16xf16>, tensor<2x4x16x1xf32>, tensor<2x4x16x1xf32>)
   return %y : tensor<2x4x16x16xf16>
 }

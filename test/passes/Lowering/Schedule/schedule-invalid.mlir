@@ -66,3 +66,16 @@ func.func @chosen(%x: tensor<8x8xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @attention(%q: tensor<1x1x16x16xf16>) -> tensor<1x1x16x16xf16> {
+  // expected-error @+2 {{'mma 64x32x16 stages=2' is no schedule of this attention on sm_90a}}
+  // expected-note @+1 {{hint: take one of its own, as 'mma 64x64x16 stages=2', or leave the choice to mpc-schedule}}
+  %0 = kernel.dispatch attention "a"(%q) {schedule = #kernel.contraction<mma 64x32x16 stages=2>} : (tensor<1x1x16x16xf16>) -> tensor<1x1x16x16xf16> {
+  ^bb0(%a: tensor<1x1x16x16xf16>):
+    %y, %l, %s = graph.attention %a, %a, %a {scale = 1.0 : f64} : (tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>) -> (tensor<1x1x16x16xf16>, tensor<1x1x16x1xf32>, tensor<1x1x16x1xf32>)
+    kernel.yield %y : tensor<1x1x16x16xf16>
+  }
+  return %0 : tensor<1x1x16x16xf16>
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/Lowering/AttentionToGpu/AttentionBlock.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::attention;
+
+AttentionBlock::AttentionBlock(const Kernel &kernel, int64_t rows, int64_t heads)
+    : kernel(kernel), c(kernel.e.b), thread(kernel::ThreadIdOp::create(c.b, c.b.getI32Type())),
+      f(c, kernel.e, kernel.form, thread) {
+  Value number = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
+  int64_t blocks = llvm::divideCeil(rows, kernel.tiles.rows);
+  Value ofHeads = c.div(number, blocks);
+  firstRow = c.mul(c.sub(blocks - 1, c.rem(number, blocks)), kernel.tiles.rows);
+  sample = c.div(ofHeads, heads);
+  head = c.rem(ofHeads, heads);
+  memory = kernel::SharedOp::create(c.b, LLVM::LLVMPointerType::get(c.b.getContext(), 3), kernel.sharedBytes,
+                                    /*alignment=*/128);
+}
+
+Value AttentionBlock::row(int i) { return c.add(c.add(c.add(firstRow, warpRow()), f.row()), 8 * i); }
+
+Values AttentionBlock::walk(Value first, Value last, ValueRange init, llvm::function_ref<void(Value, Value)> start,
+                            llvm::function_ref<Values(Value, Value, ValueRange)> body) {
+  auto exists = [&](Value tile) { return c.compare(arith::CmpIPredicate::slt, tile, last); };
+  c.when(exists(first), [&] { start(first, c.i32(0)); });
+  commit();
+  Values carried(init);
+  carried.push_back(c.i32(0));
+  Values results = c.rolledLoop(first, last, carried, [&](Value tile, ValueRange carried) {
+    Value stage = carried.back(), other = c.bitXor(stage, 1);
+    arrive(); // behind it, no thread still reads the other stage
+    Value next = c.add(tile, 1);
+    c.when(exists(next), [&] { start(next, other); });
+    commit();
+    Values after = body(tile, stage, carried.drop_back());
+    after.push_back(other);
+    return after;
+  });
+  results.pop_back();
+  return results;
+}
+
+void AttentionBlock::timesRows(Values &sums, const HeadTile &tile, Value at, int64_t columns,
+                               llvm::function_ref<Values(int)> a) {
+  for (int step = 0; step < tile.steps(); ++step) {
+    Values rows = a(step);
+    for (int column = 0; column < columns; column += 16) {
+      Values two = tile.columnsOfB(at, column, step);
+      for (int half : {0, 1})
+        f.multiply(MutableArrayRef<Value>(sums).slice(size_t(column / 8 + half) * 4, 4), rows,
+                   ArrayRef<Value>(two).slice(size_t(half) * 2, 2));
+    }
+  }
+}
+
+void AttentionBlock::timesElements(Values &sums, const HeadTile &tile, Value at, int64_t depth,
+                                   llvm::function_ref<Values(int)> a) {
+  for (int row = 0; row < depth; row += 16) {
+    Values rows = a(row / 16);
+    for (int step = 0; step < tile.steps(); ++step) {
+      Values two = tile.rowsOfB(at, row, step);
+      for (int half : {0, 1})
+        f.multiply(MutableArrayRef<Value>(sums).slice(size_t(step * 2 + half) * 4, 4), rows,
+                   ArrayRef<Value>(two).slice(size_t(half) * 2, 2));
+    }
+  }
+}
+
+void AttentionBlock::store(const HeadLayout &to, Value sample, Value head, ArrayRef<Value> sums, Value factors[2]) {
+  Value start = to.at(c, sample, head);
+  for (int h : {0, 1}) {
+    Value number = row(h);
+    c.when(c.below(number, to.rows), [&] {
+      Value line = c.at(start, c.mul(c.wide(number), to.row * 2));
+      for (int64_t column = 0; column < to.width; column += 8) {
+        Value low = sums[column / 8 * 4 + 2 * h], high = sums[column / 8 * 4 + 2 * h + 1];
+        if (factors) {
+          low = c.mul(low, factors[h]);
+          high = c.mul(high, factors[h]);
+        }
+        Value element = c.add(f.column(), column);
+        c.store(f.pack(low, high), c.at(line, c.wide(c.mul(element, 2))), 4);
+      }
+    });
+  }
+}
+
+Value AttentionBlock::statistic(const HeadLayout &of, Value query) {
+  return c.at(of.at(c, sample, head, 4), c.mul(c.wide(query), of.row * 4));
+}

@@ -1,0 +1,55 @@
+//===- AttentionBlock.h - a block of an attention kernel -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MPC_LOWERING_ATTENTIONTOGPU_ATTENTIONBLOCK_H
+#define MPC_LOWERING_ATTENTIONTOGPU_ATTENTIONBLOCK_H
+#include "passes/Lowering/AttentionToGpu/AttentionKernels.h"
+
+namespace mpc::attention {
+
+/// Where a block is, and the memory that its tiles come into.
+class AttentionBlock {
+public:
+  /// `rows` and `heads` are those of the side that blocks divide. The last rows come first: with causal attention they
+  /// take longest.
+  AttentionBlock(const Kernel &kernel, int64_t rows, int64_t heads);
+
+  const Kernel &kernel;
+  Code c;
+  Value thread;
+  Fragments f;
+  Value sample, head, firstRow; ///< i32
+  Value memory;
+
+  /// The i-th of the thread's two rows (i32).
+  Value row(int i);
+  Value warpRow() { return c.mul(f.warp, 16); }
+  void commit() { kernel::CopyAsyncCommitOp::create(c.b); }
+  /// Waits for all copies of the block.
+  void arrive() {
+    kernel::CopyAsyncWaitOp::create(c.b, 0u);
+    c.barrier();
+  }
+  /// Calls `body(tile, stage, carried)` for the tiles from `first` up to `last`. `start(tile, stage)` starts the copies
+  /// of one; the next tile's are under way while a tile is computed. Stages are 0 and 1.
+  Values walk(Value first, Value last, mlir::ValueRange init, llvm::function_ref<void(Value, Value)> start,
+              llvm::function_ref<Values(Value, Value, mlir::ValueRange)> body);
+  /// The fragments of A of the warp's rows in `tile`.
+  Values warpRows(const HeadTile &tile, Value at, int step) { return tile.rowsOfA(at, warpRow(), step); }
+  /// sums += A B^T for blocks of 8 columns: the columns of B^T are `columns` rows of the tile; `a` gives the fragments
+  /// of A for a step along the elements.
+  void timesRows(Values &sums, const HeadTile &tile, Value at, int64_t columns, llvm::function_ref<Values(int)> a);
+  /// sums += A B, where k goes through `depth` rows of the tile and the columns are its elements; `a` gives the
+  /// fragments of A for a step of 16 rows.
+  void timesElements(Values &sums, const HeadTile &tile, Value at, int64_t depth, llvm::function_ref<Values(int)> a);
+  /// Stores 16 rows of a result, times a factor for each of the thread's two rows; null for none.
+  void store(const HeadLayout &to, Value sample, Value head, llvm::ArrayRef<Value> sums, Value factors[2]);
+  Values zeros(int64_t count) { return Values(size_t(count), f.zero()); }
+  /// The element of [B, H, M, 1] for a row of this block's head.
+  Value statistic(const HeadLayout &of, Value query);
+};
+
+/// The registers of a warp's 16 rows of `columns` sums, for one thread.
+constexpr int64_t sumsOf(int64_t columns) { return llvm::alignTo(columns, 16) / 8 * 4; }
+
+} // namespace mpc::attention
+#endif

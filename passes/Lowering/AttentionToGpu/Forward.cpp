@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/Lowering/AttentionToGpu/AttentionBlock.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <cfloat>
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::attention;
+
+void mpc::attention::emitForward(const Kernel &kernel) {
+  const graph::AttentionForm &form = kernel.form;
+  const Tensors &t = kernel.tensors;
+  int64_t columns = kernel.tiles.columns, group = form.heads() / form.keyHeads();
+  AttentionBlock block(kernel, form.queries(), form.heads());
+  Code &c = block.c;
+  Fragments &f = block.f;
+  Scores scores(f, block.sample, block.head);
+  HeadTile queries(c, kernel.tiles.rows, t.q.width, kernel.tiles.threads(), block.thread);
+  HeadTile keys(c, columns, t.k.width, kernel.tiles.threads(), block.thread);
+  HeadTile values(c, columns, t.v.width, kernel.tiles.threads(), block.thread);
+  Value keyHead = c.div(block.head, group);
+  Value q = t.q.at(c, block.sample, block.head), k = t.k.at(c, block.sample, keyHead),
+        v = t.v.at(c, block.sample, keyHead);
+  auto [first, last] = scores.keyTiles(block.firstRow, kernel.tiles.rows, columns);
+
+  queries.copy(block.memory, q, t.q, block.firstRow);
+  block.commit();
+  block.arrive();
+  std::vector<Values> ofQueries;
+  for (int step = 0; step < queries.steps(); ++step)
+    ofQueries.push_back(block.warpRows(queries, block.memory, step));
+
+  Value ring = c.at(block.memory, queries.bytes());
+  auto keysAt = [&](Value stage) { return c.at(ring, c.wide(c.mul(stage, keys.bytes() + values.bytes()))); };
+  auto start = [&](Value tile, Value stage) {
+    Value row = c.mul(tile, columns), at = keysAt(stage);
+    keys.copy(at, k, t.k, row);
+    values.copy(c.at(at, keys.bytes()), v, t.v, row);
+  };
+  Value rows[2] = {block.row(0), block.row(1)};
+  Index places[2] = {scores.queryIndex(rows[0]), scores.queryIndex(rows[1])};
+  // Carried are the sums of y, then for each of the thread's two rows the largest score and the sum of exponentials.
+  int64_t sums = sumsOf(t.v.width);
+  Values init = block.zeros(sums);
+  Value lowest = c.constant(c.b.getF32Type(), -FLT_MAX);
+  init.append({lowest, lowest, f.zero(), f.zero()});
+  Values result = block.walk(first, last, init, start, [&](Value tile, Value stage, ValueRange carried) {
+    Values y(carried.take_front(sums)), largest(carried.slice(sums, 2)), sum(carried.slice(sums + 2, 2));
+    Values s = block.zeros(sumsOf(columns));
+    block.timesRows(s, keys, keysAt(stage), columns, [&](int step) { return ofQueries[step]; });
+    Values rowLargest = largest;
+    for (int64_t j = 0; j < columns / 8; ++j)
+      for (int p : {0, 1}) {
+        Value key = c.add(c.add(c.mul(tile, columns), f.column()), 8 * j + p);
+        Index keyIndex = scores.keyIndex(key);
+        Value exists = form.keys() % columns ? c.below(key, form.keys()) : Value();
+        for (int h : {0, 1}) {
+          Value &score = s[j * 4 + 2 * h + p];
+          score = scores.scoreOf(score, {rows[h], key, places[h], keyIndex}).first;
+          score = c.select(exists, score, -INFINITY);
+          rowLargest[h] = c.max(rowLargest[h], score);
+        }
+      }
+    Values factor(2);
+    for (int h : {0, 1}) {
+      rowLargest[h] = f.acrossRow(rowLargest[h], [&](Value x, Value y) { return c.max(x, y); });
+      factor[h] = f.exp2(c.mul(c.sub(largest[h], rowLargest[h]), log2E));
+      sum[h] = c.mul(sum[h], factor[h]);
+    }
+    for (auto [i, score] : llvm::enumerate(s)) {
+      size_t h = i / 2 % 2;
+      score = f.exp2(c.mul(c.sub(score, rowLargest[h]), log2E));
+      sum[h] = c.add(sum[h], score);
+    }
+    for (auto [i, number] : llvm::enumerate(y))
+      number = c.mul(number, factor[i / 2 % 2]);
+    block.timesElements(y, values, c.at(keysAt(stage), keys.bytes()), columns,
+                        [&](int step) { return f.asFactor(ArrayRef<Value>(s).slice(size_t(step) * 8, 8)); });
+    y.append(rowLargest);
+    y.append(sum);
+    return y;
+  });
+
+  Value factors[2];
+  for (int h : {0, 1}) {
+    Value largest = result[sums + h];
+    Value sum = f.acrossRow(result[sums + 2 + h], [&](Value x, Value y) { return c.add(x, y); });
+    Value logSum = math::LogOp::create(c.b, sum);
+    factors[h] = c.div(1, sum);
+    if (form.zeroRows) {
+      Value none = c.equal(sum, 0);
+      logSum = c.select(none, INFINITY, logSum);
+      factors[h] = c.select(none, 0, factors[h]);
+    }
+    Value query = rows[h], isFirst = c.equal(c.rem(f.lane, 4), 0);
+    c.when(c.both(c.below(query, form.queries()), isFirst), [&] {
+      for (auto [number, of] : {std::pair(largest, &t.largest), std::pair(logSum, &t.logSum)})
+        if (of->pointer)
+          c.store(number, block.statistic(*of, query), 4);
+    });
+  }
+  if (t.y.pointer)
+    block.store(t.y, block.sample, block.head, ArrayRef<Value>(result).take_front(sums), factors);
+}

@@ -1,0 +1,62 @@
+//===- HeadTile.h - rows of a head in shared memory ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MPC_LOWERING_ATTENTIONTOGPU_HEADTILE_H
+#define MPC_LOWERING_ATTENTIONTOGPU_HEADTILE_H
+#include "passes/Lowering/HeroToGpu/Code.h"
+#include "passes/Lowering/Schedule/AttentionSchedule.h"
+
+namespace mpc::attention {
+
+using hero::Code;
+using hero::Values;
+using mlir::Value;
+
+/// Where a tensor [B, H, rows, width] lies: a row is contiguous.
+struct HeadLayout {
+  Value pointer;             ///< global memory
+  int64_t offset;            ///< elements in front of the first row
+  int64_t sample, head, row; ///< elements from one to the next
+  int64_t rows, width;       ///< of a head
+  /// The address of row 0 of a head (both i32), whose elements have `bytes` bytes.
+  Value at(Code c, Value sampleNumber, Value headNumber, int64_t bytes = 2) const;
+};
+
+/// A tile of some rows of a head, for load_matrix. A line holds 64 elements of a row; wider heads lie in panels, one
+/// behind the other, and narrower ones leave the end of their lines unused. Chunks of 16 bytes are permuted within
+/// lines (chunk ^ line mod 8), so that the eight rows of a matrix lie in different banks. Elements beyond the head's
+/// width, up to a multiple of 16, are zeros.
+class HeadTile {
+public:
+  /// `threads` threads fill the tile; `thread` is the number of this one, and `memory` is where the tile starts.
+  HeadTile(Code c, int64_t rows, int64_t width, int threads, Value thread);
+  int64_t bytes() const { return tileBytes(rows, width); }
+  /// The steps of 16 elements in a row.
+  int steps() const { return int(llvm::divideCeil(width, 16)); }
+
+  /// Starts the copies of rows firstRow, firstRow + 1, ... of a head into `tile`; rows from `limit` on become zeros.
+  void copy(Value tile, Value head, const HeadLayout &layout, Value firstRow) const;
+
+  // Each gives the four registers of load_matrix for 16 rows from `row`, a multiple of 16, and 16 elements.
+  /// As a fragment of A, whose rows are the tile's.
+  Values rowsOfA(Value tile, Value row, int step) const {
+    return load(tile, c.wide(c.mul(row, lineBytes)), laneA, step, false);
+  }
+  /// As fragments of B for two blocks of 8 columns, which are the tile's rows.
+  Values columnsOfB(Value tile, int row, int step) const {
+    return load(tile, c.i64(row * lineBytes), laneB, step, false);
+  }
+  /// As fragments of B for two blocks of 8 columns, which are the tile's elements; its rows are k.
+  Values rowsOfB(Value tile, int row, int step) const { return load(tile, c.i64(row * lineBytes), laneA, step, true); }
+
+private:
+  static constexpr int64_t lineBytes = 128, chunkElements = 8, chunkBytes = 16;
+  Values load(Value tile, Value line, Value lane, int step, bool transpose) const;
+
+  mutable Code c;
+  int64_t rows, width;
+  int threads;
+  Value thread, laneA, laneB;
+};
+
+} // namespace mpc::attention
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/Lowering/AttentionToGpu/Scores.h"
+#include "dialects/Kernel/Target/Blocks.h"
+
+using namespace mlir;
+using namespace mpc;
+using namespace mpc::attention;
+
+Fragments::Fragments(Code c, ElementEmitter &e, const graph::AttentionForm &form, Value thread)
+    : c(c), e(e), form(form), element(cast<FloatType>(graph::elementOf(form.q))) {
+  lane = this->c.rem(thread, warpThreads);
+  warp = this->c.div(thread, warpThreads);
+}
+
+Value Fragments::exp2(Value x) { return kernel::ApproxOp::create(c.b, c.b.getF32Type(), kernel::Approx::Exp2, x); }
+
+void Fragments::multiply(MutableArrayRef<Value> d, ArrayRef<Value> a, ArrayRef<Value> b) {
+  auto type = element.isF16() ? kernel::MmaType::F16 : kernel::MmaType::BF16;
+  auto op = kernel::MmaOp::create(c.b, SmallVector<Type>(4, c.b.getF32Type()), type, uint32_t(16), ValueRange(a),
+                                  ValueRange(b), ValueRange(ArrayRef<Value>(d)));
+  llvm::copy(op->getResults(), d.begin());
+}
+
+Value Fragments::pack(Value low, Value high) {
+  Value first = c.truncate(element, e.round(low, element)), second = c.truncate(element, e.round(high, element));
+  return LLVM::BitcastOp::create(c.b, c.b.getI32Type(), c.vector({first, second}));
+}
+
+Values Fragments::asFactor(ArrayRef<Value> blocks) {
+  Values factor;
+  for (unsigned i : {0, 2, 4, 6})
+    factor.push_back(pack(blocks[i], blocks[i + 1]));
+  return factor;
+}
+
+Scores::Scores(Fragments &f, Value sample, Value head)
+    : f(f), sample(inside(sample, f.form.samples())), head(inside(head, f.form.heads())) {}
+
+Index Scores::inside(Value number, int64_t extent) {
+  if (extent == 1)
+    return Index(0);
+  return f.e.opaque(f.c.wide(f.c.min(number, extent - 1)), 0, extent - 1);
+}
+
+/// Returns the element of a mask or bias, which has extent 1 where it is repeated.
+Value Scores::read(Value tensor, const Place &place) {
+  IndexVector index{sample, head, place.queryIndex, place.keyIndex};
+  for (auto [position, extent] : llvm::zip_equal(index, graph::shapeOf(tensor)))
+    if (extent == 1)
+      position = Index(0);
+  return f.e.element(tensor, index);
+}
+
+std::pair<Value, Value> Scores::scoreOf(Value product, const Place &place) {
+  Code &c = f.c;
+  Value s = c.mul(product, f.form.scale);
+  if (f.form.bias)
+    s = c.add(s, read(f.form.bias, place));
+  Value hidden;
+  auto hide = [&](Value also) { hidden = hidden ? c.either(hidden, also) : also; };
+  if (f.form.mask)
+    hide(c.opposite(read(f.form.mask, place)));
+  if (f.form.before)
+    hide(c.compare(arith::CmpIPredicate::slt, c.add(place.key, *f.form.before), place.query));
+  if (f.form.after)
+    hide(c.compare(arith::CmpIPredicate::sgt, place.key, c.add(place.query, *f.form.after)));
+  if (hidden)
+    s = c.select(hidden, f.form.fill.value_or(-INFINITY), s);
+  return {s, hidden};
+}
+
+/// Returns the tiles of `extent` that hold first - down ... first + count - 1 + up, as far as these are numbers below
+/// `all`; without `down` or `up` there is no bound on that side.
+std::pair<Value, Value> Scores::tiles(Value first, int64_t count, int64_t extent, std::optional<int64_t> down,
+                                      std::optional<int64_t> up, int64_t all) {
+  Code &c = f.c;
+  Value low = c.i32(0), high = c.i32(llvm::divideCeil(all, extent));
+  if (f.form.fill) // a hidden key has a score
+    return {low, high};
+  auto clamped = [&](int64_t v) { return std::clamp<int64_t>(v, -all - count, all + count); };
+  if (down)
+    low = c.div(c.max(c.sub(first, clamped(*down)), 0), extent);
+  if (up) {
+    Value end = c.max(c.add(first, count + clamped(*up)), 0);
+    high = c.min(high, c.div(c.add(end, extent - 1), extent));
+  }
+  return {low, high};
+}
+
+std::pair<Value, Value> Scores::keyTiles(Value first, int64_t count, int64_t extent) {
+  return tiles(first, count, extent, f.form.before, f.form.after, f.form.keys());
+}
+std::pair<Value, Value> Scores::queryTiles(Value firstKey, int64_t count, int64_t extent) {
+  // m - before <= n <= m + after says n - after <= m <= n + before.
+  return tiles(firstKey, count, extent, f.form.after, f.form.before, f.form.queries());
+}

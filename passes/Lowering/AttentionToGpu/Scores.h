@@ -1,0 +1,81 @@
+//===- Scores.h - scores of an attention in the fragments of a warp -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef MPC_LOWERING_ATTENTIONTOGPU_SCORES_H
+#define MPC_LOWERING_ATTENTIONTOGPU_SCORES_H
+#include "dialects/Graph/IR/AttentionForm.h"
+#include "passes/Lowering/AttentionToGpu/HeadTile.h"
+#include "passes/Lowering/Elemental/ElementEmitter.h"
+
+namespace mpc::attention {
+
+/// log2(e), by which exponents become those of 2.
+inline constexpr double log2E = 1.4426950408889634;
+
+/// What the kernels of attention and of its gradient share: the block's head, and arithmetic on fragments. A fragment
+/// of 16 x 8 numbers is four f32 of each thread: number 2 h + p is at row lane / 4 + 8 h, column 2 (lane mod 4) + p
+/// (PTX ISA, mma.m16n8k16).
+class Fragments {
+public:
+  Fragments(Code c, ElementEmitter &e, const graph::AttentionForm &form, Value thread);
+
+  Code c;
+  ElementEmitter &e;
+  const graph::AttentionForm &form;
+  mlir::FloatType element; ///< of q, k and v
+  Value lane, warp;
+
+  Value zero() { return c.constant(c.b.getF32Type(), 0); }
+  Value exp2(Value x);
+  /// d += a b for one block of 8 columns; b has two registers.
+  void multiply(llvm::MutableArrayRef<Value> d, llvm::ArrayRef<Value> a, llvm::ArrayRef<Value> b);
+  /// Rounds two numbers to the element type and puts them into one register.
+  Value pack(Value low, Value high);
+  /// The fragments of two blocks of 8 columns, as a fragment of A with 16 of k.
+  Values asFactor(llvm::ArrayRef<Value> blocks);
+  /// The row of the thread's numbers 0 and 1 in the warp's 16 rows; numbers 2 and 3 are 8 rows further down.
+  Value row() { return c.div(lane, 4); }
+  /// The column of the thread's even numbers in a block of 8 columns.
+  Value column() { return c.mul(c.rem(lane, 4), 2); }
+  /// Combines what the four threads of a row have.
+  template <typename Fn>
+  Value acrossRow(Value x, Fn combine) {
+    for (int distance : {1, 2})
+      x = combine(x, kernel::ShuffleOp::create(c.b, x.getType(), kernel::ShuffleMode::Xor, x, c.i32(distance)));
+    return x;
+  }
+};
+
+/// The position of a score: numbers (i32) of its query and key, and the same as indices that are inside of the tensors
+/// even where the score is not.
+struct Place {
+  Value query, key;
+  Index queryIndex, keyIndex;
+};
+
+/// The scores of one head of one sample.
+class Scores {
+public:
+  /// The numbers of sample and head are i32.
+  Scores(Fragments &f, Value sample, Value head);
+
+  Index queryIndex(Value query) { return inside(query, f.form.queries()); }
+  Index keyIndex(Value key) { return inside(key, f.form.keys()); }
+  /// Returns s of graph.attention, given q k^T, and whether the key is hidden, which is null where none is.
+  std::pair<Value, Value> scoreOf(Value product, const Place &place);
+
+  /// The tiles of `extent` keys that the queries from `first` on, `count` of them, may see: i32, and so on for queries.
+  std::pair<Value, Value> keyTiles(Value first, int64_t count, int64_t extent);
+  std::pair<Value, Value> queryTiles(Value firstKey, int64_t count, int64_t extent);
+
+private:
+  Index inside(Value number, int64_t extent);
+  Value read(Value tensor, const Place &place);
+  std::pair<Value, Value> tiles(Value first, int64_t count, int64_t extent, std::optional<int64_t> down,
+                                std::optional<int64_t> up, int64_t all);
+
+  Fragments &f;
+  Index sample, head;
+};
+
+} // namespace mpc::attention
+#endif

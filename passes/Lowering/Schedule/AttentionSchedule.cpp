@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "passes/Lowering/Schedule/AttentionSchedule.h"
+#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/AttentionKernel.h"
+#include "dialects/Support/Diagnostics.h"
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+/// The extents that a schedule depends on.
+struct Extents {
+  explicit Extents(Operation *op)
+      : depth(graph::shapeOf(op->getOperand(0))[3]), width(graph::shapeOf(op->getOperand(2))[3]),
+        queries(graph::shapeOf(op->getOperand(0))[2]), keys(graph::shapeOf(op->getOperand(1))[2]),
+        heads(graph::shapeOf(op->getOperand(0))[0] * graph::shapeOf(op->getOperand(0))[1]),
+        keyHeads(graph::shapeOf(op->getOperand(1))[0] * graph::shapeOf(op->getOperand(1))[1]),
+        isGradient(isa<graph::AttentionGradOp>(op)) {}
+  int64_t depth, width, queries, keys, heads, keyHeads; ///< heads of all samples
+  bool isGradient;
+};
+} // namespace
+
+int64_t attention::sharedBytes(Operation *op, int64_t rows, int64_t columns) {
+  Extents extents(op);
+  int64_t stage = tileBytes(columns, extents.depth) + tileBytes(columns, extents.width);
+  if (!extents.isGradient)
+    return tileBytes(rows, extents.depth) + 2 * stage;
+  return tileBytes(rows, extents.depth) + tileBytes(rows, extents.width) + 2 * (stage + statisticBytes(columns));
+}
+
+SmallVector<kernel::Contraction> attention::schedulesFor(Operation *op, const GpuArch &arch) {
+  Extents extents(op);
+  // The sums of a gradient of wide heads leave no registers for more columns.
+  int64_t columns = extents.isGradient && std::max(extents.depth, extents.width) > 64 ? 32 : 64;
+  SmallVector<kernel::Contraction> schedules;
+  for (int64_t rows : {128, 64})
+    if (sharedBytes(op, rows, columns) <= arch.sharedBytesPerBlock)
+      schedules.push_back({.mainloop = kernel::Mainloop::Mma,
+                           .m = rows,
+                           .n = columns,
+                           .k = int64_t(llvm::alignTo(extents.depth, 16)),
+                           .stages = 2});
+  // Few or short heads are divided among more blocks.
+  int64_t blocks = extents.heads * int64_t(llvm::divideCeil(extents.queries, 128));
+  if (extents.queries < 256 || blocks < arch.multiprocessors)
+    std::reverse(schedules.begin(), schedules.end());
+  return schedules;
+}
+
+FailureOr<kernel::Contraction> attention::scheduleOf(kernel::DispatchOp dispatch, const GpuArch &arch) {
+  kernel::ContractionAttr attribute = dispatch.getScheduleAttr();
+  if (!attribute)
+    return emitErrorWithHint(dispatch.getLoc(), "this dispatch has no schedule",
+                             "run mpc-schedule before kernels are emitted");
+  SmallVector<kernel::Contraction> schedules = schedulesFor(kernel::attentionOf(dispatch), arch);
+  if (llvm::is_contained(schedules, attribute.getSchedule()))
+    return attribute.getSchedule();
+  return emitErrorWithHint(
+      dispatch.getLoc(),
+      "'" + Twine(attribute.getSchedule().text()) + "' is no schedule of this attention on " + arch.name,
+      "take one of its own, as '" + schedules.front().text() + "', or leave the choice to mpc-schedule");
+}
+
+LogicalResult attention::assignSchedule(kernel::DispatchOp dispatch, const GpuArch &arch) {
+  if (dispatch.getSchedule())
+    return success(succeeded(scheduleOf(dispatch, arch)));
+  kernel::Contraction best = schedulesFor(kernel::attentionOf(dispatch), arch).front();
+  dispatch.setScheduleAttr(kernel::ContractionAttr::get(dispatch.getContext(), best));
+  return success();
+}
+
+SmallVector<double> attention::expectedSeconds(kernel::DispatchOp dispatch, const GpuArch &arch) {
+  // The share of the tensor cores' rate that products reach whose operands stand in registers and shared memory, and
+  // the exponentials of a multiprocessor in a clock (CUDA C++ Programming Guide, "Arithmetic Instructions"). The share
+  // is an estimate: nothing was measured.
+  constexpr double efficiency = 0.7, exponentialsPerClock = 16;
+  Operation *op = kernel::attentionOf(dispatch);
+  Extents extents(op);
+  kernel::AttentionCost cost = kernel::costOfAttention(op);
+  int64_t rows = dispatch.getScheduleAttr().getSchedule().m;
+  auto seconds = [&](double flops, int64_t products, int64_t extent, int64_t heads) {
+    double blocks = double(heads) * double(llvm::divideCeil(extent, rows)), waves = blocks / arch.multiprocessors;
+    double clocks = flops / 2 / (arch.mmaPerClock * arch.mmaShare * efficiency) +
+                    flops / double(2 * products) / exponentialsPerClock;
+    return clocks * std::ceil(waves) / waves / (arch.multiprocessors * arch.clockMHz * 1e6);
+  };
+  int64_t depth = extents.depth, width = extents.width;
+  if (!extents.isGradient)
+    return {seconds(cost.flops, depth + width, extents.queries, extents.heads)};
+  SmallVector<double> result;
+  auto asksFor = [&](unsigned i) { return kernel::accessOfResult(dispatch, op->getResult(i)).has_value(); };
+  if (asksFor(0))
+    result.push_back(seconds(cost.dqFlops, 2 * depth + width, extents.queries, extents.heads));
+  if (asksFor(1) || asksFor(2))
+    result.push_back(seconds(cost.flops - cost.dqFlops, 2 * (depth + width), extents.keys, extents.keyHeads));
+  return result;
+}

@@ -1,0 +1,34 @@
+// RUN: mpc-opt %s --mpc-decompose-attention --canonicalize --mpc-form-dispatches --mpc-schedule | FileCheck %s
+// RUN: mpc-opt %s --mpc-decompose-attention --canonicalize --mpc-form-dispatches --mpc-schedule --mpc-emit-kernels | FileCheck %s --check-prefix=KERNEL
+
+// Causal attention as a network writes it: queries, keys and values are parts of one product's rows. They are read where they lie, the mask is gone, and y is written where
+// the next product reads it.
+module attributes {kernel.target = #kernel.target<"sm_90a">} {
+// CHECK-LABEL: func.func @main
+// CHECK: kernel.dispatch attention "slice+transpose+attention"(%{{.*}}) {schedule = #kernel.contraction<mma 64x64x16 stages=2>} : ({{.*}}) -> tensor<2x80x4x16xbf16>
+// CHECK: graph.attention %{{.*}}, %{{.*}}, %{{.*}} {after = 0 : i64, scale = 2.500000e-01 : f64}
+// CHECK-NOT: kernel.dispatch
+// KERNEL: llvm.func @k0({{.*}} attributes {kernel.entry = #kernel.entry<threads = 128
+// KERNEL: kernel.mma bf16 16
+// KERNEL: kernel.approx exp2
+// KERNEL-NOT: llvm.func
+func.func @main(%x: tensor<2x80x192xbf16>) -> tensor<2x80x64xbf16> {
+  %row = graph.iota {axis = 0 : i64} : tensor<80x80xi64>
+  %column = graph.iota {axis = 1 : i64} : tensor<80x80xi64>
+  %sees = graph.compare le %column, %row : (tensor<80x80xi64>, tensor<80x80xi64>) -> tensor<80x80xi1>
+  %mask = graph.reshape %sees : tensor<80x80xi1> to tensor<1x1x80x80xi1>
+  %0 = graph.slice %x {starts = array<i64: 0, 0, 0>, sizes = array<i64: 2, 80, 64>, strides = array<i64: 1, 1, 1>} : (tensor<2x80x192xbf16>) -> tensor<2x80x64xbf16>
+  %1 = graph.slice %x {starts = array<i64: 0, 0, 64>, sizes = array<i64: 2, 80, 64>, strides = array<i64: 1, 1, 1>} : (tensor<2x80x192xbf16>) -> tensor<2x80x64xbf16>
+  %2 = graph.slice %x {starts = array<i64: 0, 0, 128>, sizes = array<i64: 2, 80, 64>, strides = array<i64: 1, 1, 1>} : (tensor<2x80x192xbf16>) -> tensor<2x80x64xbf16>
+  %3 = graph.reshape %0 : tensor<2x80x64xbf16> to tensor<2x80x4x16xbf16>
+  %4 = graph.reshape %1 : tensor<2x80x64xbf16> to tensor<2x80x4x16xbf16>
+  %5 = graph.reshape %2 : tensor<2x80x64xbf16> to tensor<2x80x4x16xbf16>
+  %q = graph.transpose %3 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x80x4x16xbf16>) -> tensor<2x4x80x16xbf16>
+  %k = graph.transpose %4 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x80x4x16xbf16>) -> tensor<2x4x80x16xbf16>
+  %v = graph.transpose %5 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x80x4x16xbf16>) -> tensor<2x4x80x16xbf16>
+  %y, %largest, %sum = graph.attention %q, %k, %v mask %mask {scale = 0.25 : f64} : (tensor<2x4x80x16xbf16>, tensor<2x4x80x16xbf16>, tensor<2x4x80x16xbf16>, tensor<1x1x80x80xi1>) -> (tensor<2x4x80x16xbf16>, tensor<2x4x80x1xf32>, tensor<2x4x80x1xf32>)
+  %6 = graph.transpose %y {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x4x80x16xbf16>) -> tensor<2x80x4x16xbf16>
+  %7 = graph.reshape %6 : tensor<2x80x4x16xbf16> to tensor<2x80x64xbf16>
+  return %7 : tensor<2x80x64xbf16>
+}
+}
