@@ -149,8 +149,8 @@ static std::string writePictures(const Tensor &pictures, const GridOptions &opti
   return text;
 }
 
-std::string predict(Session &session, const Dataset &data, const PredictOptions &options,
-                    const ProgressSink &progress) {
+std::vector<std::string> predict(Session &session, const Dataset &data, const PredictOptions &options,
+                                 const ProgressSink &progress) {
   const Entry &entry = session.entryOfKind("predict");
   // Files come first, so that an unwritable path is an error before any work is done.
   std::optional<NpzWriter> writer;
@@ -185,6 +185,9 @@ std::string predict(Session &session, const Dataset &data, const PredictOptions 
   const size_t pictures = picture ? picturesAmong(ports, options.pictures) : 0;
   if (picture)
     PictureGrid::check(results[pictures].shape, options.pictures);
+  std::optional<DrawnBoxes> boxes;
+  if (!options.boxes.folder.empty())
+    boxes.emplace(session.manifest(), ports, data, options.boxes);
   Batches batches(data, {&entry}, {});
   FreshNumbers numbers(session);
   OwnSequence sequence(session);
@@ -213,7 +216,15 @@ std::string predict(Session &session, const Dataset &data, const PredictOptions 
     writer->add(ports[i]->name, results[i]);
   if (writer)
     writer->finish();
-  return picture ? writePictures(results[pictures], options.pictures, *picture, *plugin) : "";
+  std::vector<std::string> notes;
+  if (picture)
+    notes.push_back(writePictures(results[pictures], options.pictures, *picture, *plugin));
+  if (boxes)
+    notes.push_back(boxes->draw(results, [&](int64_t drawn) {
+      if (progress)
+        progress(done + drawn);
+    }));
+  return notes;
 }
 
 } // namespace mpc::rt

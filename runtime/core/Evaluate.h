@@ -2,6 +2,7 @@
 // Forward passes over a whole dataset: loss and metrics, or predictions.
 #pragma once
 
+#include "runtime/core/DrawnBoxes.h"
 #include "runtime/core/Metrics.h"
 #include "runtime/core/PictureGrid.h"
 #include "runtime/core/data/Batches.h"
@@ -9,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mpc::rt {
 
@@ -40,14 +42,15 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
 struct PredictOptions {
   std::string out = {};          // the .npz of all outputs; "": none is written
   GridOptions pictures = {};     // those of one output
+  BoxOptions boxes = {};         // those that a detector found, on the pictures of its input
   std::string installation = {}; // see loadPlugin
 };
 
-/// Runs the predict entry, and writes every output of role "output" to an .npz, and pictures to a .png. Outputs with a
-/// part for each sample are joined over the batches; fixed ones are written once. Throws Error for any other output,
-/// unless the data is one batch. Carried states are as in an evaluation. Returns what a user should know of the
-/// pictures, or "".
-std::string predict(Session &session, const Dataset &data, const PredictOptions &options,
-                    const ProgressSink &progress = {});
+/// Runs the predict entry, and writes every output of role "output" to an .npz, and pictures to .png files. Outputs
+/// with a part for each sample are joined over the batches; fixed ones are written once. Throws Error for any other
+/// output, unless the data is one batch. Carried states are as in an evaluation. `progress` gets each sample once, and
+/// again as its picture with boxes is written. Returns what a user should know of the pictures.
+std::vector<std::string> predict(Session &session, const Dataset &data, const PredictOptions &options,
+                                 const ProgressSink &progress = {});
 
 } // namespace mpc::rt

@@ -26,6 +26,11 @@ double intersectionOverUnion(Corners a, Corners b) {
   return whole == 0 ? 0 : intersection / whole; // two boxes without area do not intersect
 }
 
+bool areDetections(const Shape &scores, const Shape &boxes) {
+  const int64_t count = elementsOf(scores), corners = elementsOf(boxes);
+  return scores.size() == 3 && count > 0 && (corners * scores[2] == count * 4 || corners == count * 4);
+}
+
 AveragePrecision::AveragePrecision(const Metric &metric, int64_t classes, bool boxOfEachClass)
     : options_(metric), boxOfEachClass_(boxOfEachClass), truths_(size_t(classes)) {
   for (int i = 0; i < kIous; ++i)
@@ -57,7 +62,7 @@ Corners AveragePrecision::boxOf(std::span<const double> boxes, const Found &foun
 }
 
 std::vector<AveragePrecision::Found> AveragePrecision::detected(std::span<const double> scores,
-                                                                std::span<const double> boxes) {
+                                                                std::span<const double> boxes) const {
   const size_t classes = truths_.size();
   std::vector<Found> all, best;
   for (size_t i = 0; i < scores.size(); ++i)

@@ -14,6 +14,10 @@ using Corners = std::span<const double, 4>;
 /// a coordinate is none.
 double intersectionOverUnion(Corners a, Corners b);
 
+/// Returns whether these are the shapes of scores [samples,A,K] and of as many boxes, one of an anchor or one of each
+/// class.
+bool areDetections(const Shape &scores, const Shape &boxes);
+
 /// Collects the detections of a data set and computes average precisions of them, as COCOeval of pycocotools does it
 /// with area range `all` and without crowds. It keeps 16 bytes of a detection, of which a picture has at most
 /// `maxDetections`.
@@ -38,17 +42,18 @@ public:
   /// `iou` is 0.50, …, 0.95 or one that matchAt() named, or 0 for the mean over 0.50, …, 0.95.
   void finish(MetricResult &result, double iou) const;
 
-private:
   struct Found {
     float score;
     uint32_t label, order; // order: the anchor, and later the place among all detections
     uint32_t matches = 0;  // bit t: it has a true box at ious_[t]
   };
-  static void sort(std::vector<Found> &found);
+  /// Returns the detections of a picture, the best first; the parameters are those of add().
+  std::vector<Found> detected(std::span<const double> scores, std::span<const double> boxes) const;
   /// Returns the box of a detection whose `order` is still its anchor.
   Corners boxOf(std::span<const double> boxes, const Found &found) const;
-  /// Returns the detections of a picture, the best first.
-  std::vector<Found> detected(std::span<const double> scores, std::span<const double> boxes);
+
+private:
+  static void sort(std::vector<Found> &found);
   /// Returns the sum, over the recalls, of the precisions at ious_[t] of the detections of a class, the best first,
   /// that has true boxes.
   double sumOfPrecisions(std::span<const Found> found, size_t t, int64_t truths) const;

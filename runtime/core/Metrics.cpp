@@ -96,14 +96,12 @@ void RunningMetric::mismatch(const std::string &where) const {
 void RunningMetric::findDetections(const Entry &entry, const std::string &where, const RunningMetric *last) {
   boxes_ = entry.output(metric_.detections);
   more_ = entry.input(metric_.boxes);
-  if (!boxes_ || !more_ || scores_->shape.size() != 3)
+  if (!boxes_ || !more_ || !areDetections(scores_->shape, boxes_->shape))
     mismatch(where);
   // A part for each sample has as many elements as AveragePrecision expects of it.
   const int64_t batch = scores_->shape[0], classes = scores_->shape[2], scores = elementsOf(scores_->shape),
                 boxes = elementsOf(boxes_->shape), labels = elementsOf(targets_->shape);
-  if (boxes * classes != scores * 4 && boxes != scores * 4)
-    mismatch(where);
-  if (scores == 0 || labels % batch != 0 || elementsOf(more_->shape) != labels * 4)
+  if (labels % batch != 0 || elementsOf(more_->shape) != labels * 4)
     mismatch(where);
   if (last && last->scores_ == scores_ && last->boxes_ == boxes_ && last->more_ == more_ &&
       last->targets_ == targets_) {

@@ -4,6 +4,7 @@
 #include "runtime/core/TensorBoard.h"
 
 #include "runtime/support/Error.h"
+#include "runtime/support/Outputs.h"
 
 #include <bit>
 #include <cerrno>
@@ -13,7 +14,6 @@
 #include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace mpc::rt {
@@ -108,12 +108,7 @@ private:
 } // namespace
 
 EventFile::EventFile(const std::string &folder, int64_t keepBelow) {
-  for (size_t end = 0; end != folder.npos;) { // the outermost first
-    end = folder.find('/', end + 1);
-    mkdir(folder.substr(0, end).c_str(), 0777);
-  }
-  struct stat info;
-  if (stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))
+  if (!makeFolders(folder))
     fail(folder, "cannot create the folder for event files", "check the path of --tensorboard and its permissions");
   char host[256] = "";
   gethostname(host, sizeof host - 1);

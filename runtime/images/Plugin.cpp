@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The C interface of mpc/data.h. No exception leaves it.
 #include "runtime/images/ClassNames.h"
+#include "runtime/images/DrawBoxes.h"
 #include "runtime/images/Png.h"
 #include "runtime/images/Reader.h"
 #include "runtime/images/Source.h"
@@ -141,6 +142,12 @@ int64_t makeBoxes(mpc_picture_maker *handle, int64_t sample, const mpc_draw *dra
   return count;
 }
 
+int draw(mpc_picture_maker *handle, const mpc_box_drawing *drawing, mpc_data_error *error) {
+  Maker &maker = unwrap(handle);
+  auto work = [&] { drawBoxes(maker, *drawing); };
+  return succeeds(error, work, [&] { return maker.describe(); }) ? 0 : -1;
+}
+
 mpc_data_reader *openReader(const mpc_data_source *source) {
   Reader *reader = nullptr;
   rt::attempt([&] { reader = new Reader(unwrap(source)); });
@@ -180,10 +187,10 @@ extern "C" [[gnu::visibility("default")]] const mpc_data_plugin *mpc_data_entry(
   static const mpc_data_plugin plugin = [] {
     std::snprintf(name, sizeof name, "pictures (libjpeg-turbo %s, libspng %s)", MPC_TEXT(LIBJPEG_TURBO_VERSION),
                   spng_version_string());
-    return mpc_data_plugin{MPC_DATA_ABI, name,       recognizes,  open,          close,      samples,
-                           classes,      className,  label,       numberClasses, describe,   note,
-                           hasBoxes,     checkBoxes, checkSteps,  openMaker,     closeMaker, make,
-                           makeBoxes,    openReader, closeReader, look,          decode,     encode};
+    return mpc_data_plugin{MPC_DATA_ABI, name,      recognizes,    open,     close,     samples,  classes,
+                           className,    label,     numberClasses, describe, note,      hasBoxes, checkBoxes,
+                           checkSteps,   openMaker, closeMaker,    make,     makeBoxes, draw,     openReader,
+                           closeReader,  look,      decode,        encode};
   }();
   return &plugin;
 }

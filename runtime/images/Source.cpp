@@ -17,6 +17,12 @@ std::string Source::describe(int64_t index) const {
   return at.archive < 0 ? path(at) : concat(archive(at.archive).path, ": ", name(at));
 }
 
+std::string Source::stem(int64_t index) const {
+  std::string_view text = name(sample(index));
+  text.remove_prefix(text.rfind('/') + 1); // npos + 1 is 0
+  return std::string(text.substr(0, text.rfind('.')));
+}
+
 void Source::add(std::string_view name, Sample sample) {
   sample.name = names_.size();
   names_.append(name);

@@ -47,6 +47,8 @@ public:
   std::string path(const Sample &sample) const;
   /// Returns where the sample comes from: its path, or "ARCHIVE: MEMBER".
   std::string describe(int64_t index) const;
+  /// Returns the name of the sample's file without its folders and its end.
+  std::string stem(int64_t index) const;
   /// Returns what a user should know, or an empty text.
   const std::string &note() const { return note_; }
 

@@ -70,6 +70,8 @@ static int runTrain(Session &session, Options &options) {
 static Dataset openData(const Session &session, const Options &options, const std::vector<const Entry *> &entries) {
   DataOptions files = options.train.data;
   files.installation = session.program().section("installation");
+  if (!options.boxes.folder.empty())
+    files.pictureOption = "--boxes";
   if (!options.checkpoint.empty()) {
     files.stored = preprocessingOf(options.checkpoint);
     files.classes = classesOf(options.checkpoint);
@@ -94,13 +96,15 @@ static void noteBadSamples(const Dataset &data) {
     say(concat("note: ", text, "\n"));
 }
 
+/// Returns the names of the classes, fewer than the program has where the pictures of its training had no others.
+static std::vector<std::string> classesOf(const Dataset &data, const Options &options) {
+  return data.classes().empty() && !options.checkpoint.empty() ? classesOf(options.checkpoint) : data.classes();
+}
+
 static void runEval(Session &session, const Options &options) {
   Dataset data = openData(session, options, {&session.entryOfKind("eval")});
-  std::vector<std::string> names = data.classes(); // fewer than the program has where the pictures had no others
-  if (!options.classNames.empty())
-    names = readClassNames(options.classNames);
-  else if (names.empty() && !options.checkpoint.empty())
-    names = classesOf(options.checkpoint);
+  std::vector<std::string> names =
+      options.classNames.empty() ? classesOf(data, options) : readClassNames(options.classNames);
   Evaluation evaluation;
   {
     Progress progress("eval", data.samples());
@@ -121,14 +125,17 @@ static void runEval(Session &session, const Options &options) {
 
 static void runPredict(Session &session, const Options &options) {
   Dataset data = openData(session, options, {&session.entryOfKind("predict")});
-  const PredictOptions what{options.out, options.pictures, std::string(session.program().section("installation"))};
-  std::string note;
+  PredictOptions what{options.out, options.pictures, options.boxes,
+                      std::string(session.program().section("installation"))};
+  what.boxes.classes = classesOf(data, options);
+  std::vector<std::string> notes;
   {
-    Progress progress("predict", data.samples());
-    note = predict(session, data, what, [&](int64_t done) { progress.update(done, ""); });
+    Progress progress("predict", data.samples() * (what.boxes.folder.empty() ? 1 : 2));
+    notes = predict(session, data, what, [&](int64_t done) { progress.update(done, ""); });
   }
-  if (!note.empty())
-    options.session.note(note);
+  for (const std::string &note : notes)
+    if (!note.empty())
+      options.session.note(note);
 }
 
 static void runTrace(Session &session, const Options &options) {

@@ -354,6 +354,17 @@ static CLI::Option *addPictures(CLI::App &command, GridOptions &pictures) {
   return file;
 }
 
+/// Adds what draws boxes, and returns the option that names the folder.
+static CLI::Option *addBoxes(CLI::App &command, BoxOptions &boxes) {
+  auto *folder = command.add_option("--boxes", boxes.folder,
+                                    "a folder for a .png of each picture of --data with the boxes that a detector "
+                                    "found: the program needs the metric map");
+  command.add_option("--min-score", boxes.leastScore, "with --boxes: the lowest score of a box that is drawn (0.5)")
+      ->check(finiteNumber(/*aboveZero=*/false))
+      ->needs(folder);
+  return folder;
+}
+
 static void addOthers(CLI::App &app, const Program *program, Options &options) {
   CLI::App &eval = *app.add_subcommand("eval", "loss and metrics over data");
   addDataOptions(eval, program, "eval", options);
@@ -377,11 +388,14 @@ static void addOthers(CLI::App &app, const Program *program, Options &options) {
       "batches, those that no sample decides are written once; others need data of exactly one batch");
   addWeights(predict, "parameters to use (default: the initial ones)", options);
   auto *pictures = addPictures(predict, options.pictures);
+  auto *boxes = addBoxes(predict, options.boxes);
   addSessionOptions(predict, options);
+  predict.footer(
+      "'predict --data val.json:val --checkpoint ck/best.safetensors --boxes found' draws a detector's boxes.");
   setExample(predict, "predict --data test.npz --checkpoint checkpoints/step-00000561.safetensors --out outputs.npz");
-  predict.callback([&options, out, pictures] {
-    if (out->count() + pictures->count() == 0)
-      throw CLI::RequiredError("--out or --images");
+  predict.callback([&options, out, pictures, boxes] {
+    if (out->count() + pictures->count() + boxes->count() == 0)
+      throw CLI::RequiredError("--out, --images or --boxes");
     options.command = Options::Predict;
   });
 

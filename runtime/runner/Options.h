@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/core/Bench.h"
+#include "runtime/core/DrawnBoxes.h"
 #include "runtime/core/PictureGrid.h"
 #include "runtime/core/Plot.h"
 #include "runtime/core/Train.h"
@@ -22,6 +23,7 @@ struct Options {
   TrainOptions train; // also holds data, hyper and seed of the other commands
   std::string checkpoint, out;
   GridOptions pictures; // of --images
+  BoxOptions boxes;     // of --boxes
   std::string weights;  // of --weights: "averaged", "raw", or "" where nothing was said
   int64_t traceSteps = 1;
   BenchOptions bench;

@@ -25,11 +25,9 @@ std::string Error::text() const {
   return out;
 }
 
-void fail(std::string where, std::string what, std::string hint) {
-  throw Error(std::move(where), std::move(what), std::move(hint));
-}
+void fail(Text where, Text what, Text hint) { throw Error(where.copy(), what.copy(), hint.copy()); }
 
-void failErrno(std::string where, std::string_view action, int errorNumber) {
+void failErrno(Text where, std::string_view action, int errorNumber) {
   std::string hint;
   if (errorNumber == ENOSPC || errorNumber == EDQUOT)
     hint = "free some disk space or write to another file system";
@@ -39,7 +37,7 @@ void failErrno(std::string where, std::string_view action, int errorNumber) {
     hint = "check the permissions of the file and its folder";
   else
     hint = "check the path, or take another one";
-  throw Error(std::move(where), concat(action, ": ", std::strerror(errorNumber)), std::move(hint));
+  throw Error(where.copy(), concat(action, ": ", std::strerror(errorNumber)), std::move(hint));
 }
 
 [[gnu::cold, gnu::noinline]] static Error defect(const std::exception &error) {

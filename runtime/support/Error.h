@@ -32,10 +32,24 @@ private:
   std::string where_, what_, hint_;
 };
 
+/// A text that is not copied. It is made in place, so that the length of a literal is a constant: a string, or a view
+/// that a function makes, would add dozens of bytes to each call of fail().
+class Text {
+public:
+  [[gnu::always_inline]] Text(const char *text) : data_(text), size_(__builtin_strlen(text)) {}
+  [[gnu::always_inline]] Text(const std::string &text) : data_(text.data()), size_(text.size()) {}
+  [[gnu::always_inline]] Text(std::string_view text) : data_(text.data()), size_(text.size()) {}
+  std::string copy() const { return std::string(data_, size_); }
+
+private:
+  const char *data_;
+  size_t size_;
+};
+
 /// Throws Error.
-[[noreturn]] void fail(std::string where, std::string what, std::string hint);
+[[noreturn]] void fail(Text where, Text what, Text hint);
 /// Throws Error for a failed system call: `action` is "cannot open", `errorNumber` is errno.
-[[noreturn]] void failErrno(std::string where, std::string_view action, int errorNumber);
+[[noreturn]] void failErrno(Text where, std::string_view action, int errorNumber);
 
 /// Runs `work` and returns the error it threw (of any kind), for threads, which no exception may leave, and for callers
 /// that are built without exceptions.

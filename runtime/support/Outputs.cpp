@@ -19,4 +19,13 @@ void checkOutput(const std::string &output, const std::vector<std::string> &inpu
            "give the output another name");
 }
 
+bool makeFolders(const std::string &folder) {
+  for (size_t end = 0; end != folder.npos;) { // the outermost first
+    end = folder.find('/', end + 1);
+    mkdir(folder.substr(0, end).c_str(), 0777);
+  }
+  struct stat info;
+  return stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 } // namespace mpc::rt

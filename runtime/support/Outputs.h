@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Keeps a command from writing a file that it reads.
+// Files and folders that a command writes.
 #pragma once
 
 #include <string>
@@ -10,5 +10,8 @@ namespace mpc::rt {
 /// Throws Error when a file that is to be written is one of those that are read, under whatever name: another path, a
 /// symbolic or a hard link. Names without a file behind them are allowed, and so are devices and pipes.
 void checkOutput(const std::string &output, const std::vector<std::string> &inputs);
+
+/// Makes a folder, and those above it, where they are missing. Returns whether it is there now.
+bool makeFolders(const std::string &folder);
 
 } // namespace mpc::rt

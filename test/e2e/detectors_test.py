@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains the small detectors of tools/models on made pictures of shapes: a step on an emulated GPU is that of the host, fp16 is close to fp32, pictures without boxes are fine, a picture's detections do not
-depend on its batch, and a short training finds shapes in other pictures."""
+depend on its batch, a short training finds shapes in other pictures, and `predict --boxes` draws what it finds."""
 import json
 import os
 import sys
@@ -10,10 +10,12 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import harness  # noqa: E402
+from picture_grid_test import read_png  # noqa: E402
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 SCALE = ["--scale", f"image={1 / 255:.8f}"]
 NETWORKS = ("ssd_small", "faster_rcnn_small")
+COLOURS = ((255, 56, 56), (0, 194, 255), (72, 249, 10))  # of the first classes in pictures with boxes
 GRADIENT = 1e-4  # of a gradient's norm, between two orders of adding fp32 numbers
 
 
@@ -92,9 +94,79 @@ def trained(network):
             for name in ("scores", "detections"):
                 a, b = (output[name] for output in outputs)
                 check(a.shape[0] == 70 and np.allclose(a, b, rtol=1e-3, atol=1e-3), f"{name} depends on the batch: off by up to {np.abs(a - b).max()}")
+            drawn(detector, outputs[0], f"ck/{last}")
     return case
+
+
+def best(scores, boxes, least):
+    """Returns the label, score and box of what is found in a picture, as the metric map finds it: of each class without those that a better box covers by more than a half."""
+    found = []
+    for at in np.argsort(-scores, axis=None, kind="stable"):
+        anchor, label = np.unravel_index(at, scores.shape)
+        box = boxes[anchor] if boxes.ndim == 2 else boxes[anchor, label]
+        if scores[anchor, label] < least:
+            break
+        if not any(label == other and overlap(box, taken) > 0.5 for other, _, taken in found):
+            found.append((label, scores[anchor, label], box))
+    return found
+
+
+def overlap(a, b):
+    sides = np.maximum(np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2]), 0)
+    areas = [np.prod(np.maximum(box[2:] - box[:2], 0)) for box in (a, b)]
+    return np.prod(sides) / max(sum(areas) - np.prod(sides), 1e-9)
+
+
+def drawn(detector, outputs, checkpoint):
+    """The pictures have the boxes that the outputs say; pictures of files have the files' names, and those of an array their numbers."""
+    folder, least = detector.folder, 0.3
+    data = np.load(f"{folder}/val/shapes.npz")["image"]
+    found = [best(scores, boxes, least) for scores, boxes in zip(outputs["scores"], outputs["detections"])]
+    total = sum(len(boxes) for boxes in found)
+    for out, source, names in (("files", "val/annotations.json:val/images", True), ("deep/array", "val/shapes.npz", False)):
+        _, _, said = harness.run(["./program", "predict", "--data", source, "--checkpoint", checkpoint, "--boxes", out, f"--min-score={least}"], cwd=folder)
+        check(f"note: {out}: 70 pictures, {total} boxes with a score of at least {least} (--min-score)" in said, f"{said} for {total} boxes")
+        check(sorted(os.listdir(f"{folder}/{out}")) == [f"{i:06}.png" for i in range(70)], f"other files: {os.listdir(f'{folder}/{out}')[:3]}")
+    check(open(f"{folder}/files/000069.png", "rb").read() != open(f"{folder}/files/000000.png", "rb").read(), "all pictures are the same")
+    seen = 0
+    for i in [i for i in range(70) if len(found[i]) == 1][:3]:
+        pixels, (label, _, box) = read_png(f"{folder}/files/{i:06}.png"), found[i][0]
+        factor = pixels.shape[0] // data.shape[2]
+        check(pixels.shape == (data.shape[2] * factor, data.shape[3] * factor, 3) and factor == 6, f"the picture has the shape {pixels.shape}")
+        x1, y1, x2, y2 = np.clip(np.floor(np.array(box, np.float64) * factor + 0.5), 0, pixels.shape[0]).astype(int)
+        frame = np.concatenate([pixels[y2 - 2:y2, x1:x2].reshape(-1, 3), pixels[y1 + 12:y2, x1:x1 + 2].reshape(-1, 3), pixels[y1 + 12:y2, x2 - 2:x2].reshape(-1, 3)])
+        check((frame == COLOURS[label]).all(), f"picture {i} has no frame of class {label} at {box}")
+        rest = np.ones(pixels.shape[:2], bool)
+        rest[max(y1 - 9, 0):y2] = False  # the box and its caption, which may lie beside it
+        check((pixels == data[i].transpose(1, 2, 0).repeat(factor, 0).repeat(factor, 1))[rest].all(), f"picture {i} has other pixels beside the box")
+        seen += 1
+    check(seen > 0, f"no picture has one box alone: {[len(boxes) for boxes in found]}")
+
+
+def refused():
+    """A program without the metric, data without pictures, and folders that are none, or that hold what is read."""
+    with harness.folder() as folder:
+        detector = Detector(folder, "ssd_small", "--precision=fp32", "--batch=16", "--metric=map")
+        detector.compile("plain", "--precision=fp32", "--batch=16")
+        detector.compile("scores", "--precision=fp32", "--batch=16", "--metric=map", "--outputs=scores")
+        data = dict(np.load(f"{folder}/val/shapes.npz"))
+        np.savez(f"{folder}/floats.npz", image=data["image"].astype(np.float32))
+        files = "val/annotations.json:val/images"
+        before = {name: sorted(os.listdir(f"{folder}/{name}")) for name in (".", "val/images")}
+        for said, program, source, *options in (
+                ("--boxes: the program has no metric map", "plain", files, "--boxes=out"),
+                ("--boxes: a prediction has no output 'detections'", "scores", files, "--boxes=out"),
+                ("--boxes: the data have no pictures to draw on", "program", "floats.npz", "--boxes=out"),
+                ("val/shapes.npz/out: cannot be made a folder", "program", files, "--boxes=val/shapes.npz/out"),
+                ("val/images: has pictures that are read", "program", files, "--boxes=val/images"),
+                ("--min-score requires --boxes", "program", files, "--out=out.npz", "--min-score=0.1"),
+                ("must be 0 or a positive number, not 'half'", "program", files, "--boxes=out", "--min-score=half"),
+                ("--out, --images or --boxes is required", "program", files)):
+            status, out, err = harness.run(["./" + program, "predict", "--data", source, *SCALE, *options], cwd=folder)
+            check(status == 1 and said in err and "hint: " in err, f"{said}: status {status}, {out}{err}")
+            check(before == {name: sorted(os.listdir(f"{folder}/{name}")) for name in before}, f"{said}: something was left")
 
 
 if __name__ == "__main__":
     OPTIONS = harness.arguments(__doc__)
-    harness.main([(f"detectors/{network}/{kind.__name__}", kind(network)) for kind in (devices, precisions, trained) for network in NETWORKS], OPTIONS.only)
+    harness.main([(f"detectors/{network}/{kind.__name__}", kind(network)) for kind in (devices, precisions, trained) for network in NETWORKS] + [("detectors/boxes_refused", refused)], OPTIONS.only)

@@ -167,7 +167,7 @@ CASES = {
     "picture-grid/no-such-output": refused("no output 'gray'", "--images", "g.png", "--images-of", "gray"),
     "picture-grid/no-picture": refused("is not that of pictures", "--images", "g.png", "--images-of", "flat", outputs="flat,grey"),
     "picture-grid/no-pictures": refused("no output is made of pictures", "--images", "g.png", outputs="flat"),
-    "picture-grid/neither": refused("--out or --images is required"),
+    "picture-grid/neither": refused("--out, --images or --boxes is required"),
     "picture-grid/without-a-file": refused("--images-range requires --images", "--out", "o.npz", "--images-range", "0:1"),
     "picture-grid/range-upside-down": refused("must be two numbers such as -1:1", "--images", "g.png", "--images-range", "1:0"),
     "picture-grid/range-infinite": refused("must be two numbers such as -1:1", "--images", "g.png", "--images-range", "0:inf"),

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define MPC_DATA_ABI 4
+#define MPC_DATA_ABI 5
 
 typedef struct mpc_data_source mpc_data_source;
 typedef struct mpc_data_reader mpc_data_reader;
@@ -68,6 +68,25 @@ typedef struct mpc_draw {
 } mpc_draw;
 
 typedef struct mpc_picture_maker mpc_picture_maker;
+
+/* A box that a network found: x1, y1, x2, y2 in pixels of what make() writes, and how sure the network is. */
+typedef struct mpc_found_box {
+  float corners[4];
+  float score;
+  int64_t label;
+} mpc_found_box;
+
+/* Says what is drawn on the pictures of a maker. */
+typedef struct mpc_box_drawing {
+  const char *folder; /* it exists */
+  int64_t samples;
+  const int64_t *counts;      /* of the boxes of each sample */
+  const mpc_found_box *boxes; /* those of all samples, one sample behind the other, the best of each first */
+  const char *class_names;    /* the lines are the names of the classes; those without a line have numbers */
+  /* It is called with `state` and the number of samples done, unless it is null. */
+  void (*progress)(void *state, int64_t done);
+  void *state;
+} mpc_box_drawing;
 
 typedef struct mpc_data_plugin {
   uint32_t abi;     /* MPC_DATA_ABI */
@@ -120,6 +139,12 @@ typedef struct mpc_data_plugin {
    * with boxes. */
   int64_t (*make_boxes)(mpc_picture_maker *, int64_t sample, const mpc_draw *draw, int64_t room, float *corners,
                         int64_t *labels, mpc_data_error *error);
+
+  /* Draws boxes on the first samples as make() writes them without a random choice, and writes a PNG file of each into
+   * the folder. A file has the name of its picture, of which only the end differs, or the sample's number in an array.
+   * Boxes are clipped to the picture; those with a corner that is NaN are left out. Returns 0, or -1 and fills `error`;
+   * then files that were finished before are there. */
+  int (*draw_boxes)(mpc_picture_maker *, const mpc_box_drawing *drawing, mpc_data_error *error);
 
   /* These read pictures as they are, for tools and tests. A reader has the buffers of one thread. It must be closed
    * before its source. Null where memory is short. */

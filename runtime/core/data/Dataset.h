@@ -44,6 +44,8 @@ struct DataOptions {
   std::vector<std::string> classes = {};
   /// True: samples that cannot be read are left out and counted. False: they are errors.
   bool skipBadSamples = false;
+  /// An option that needs the pictures themselves, also those in arrays of bytes (Dataset::pictures); "": none does.
+  std::string pictureOption = {};
   /// The folder of the mpc that compiled the program, where the plugin for pictures may be; may be empty.
   std::string installation = {};
 };
@@ -89,6 +91,9 @@ public:
   const std::string &augmentation() const { return augmentation_; }
   /// Returns the samples that could not be read so far.
   const BadSamples &badSamples() const { return *bad_; }
+  /// Returns the pictures of the input that takes some, with DataOptions::pictureOption also those in an array of
+  /// bytes; null where there are none.
+  const PictureInput *pictures() const;
   /// Returns a line for each collection of pictures of which a user should know something.
   std::vector<std::string> notesOnFiles() const;
   /// Returns a line for each float input that takes bytes above 1 of which nobody has said how they shall be changed.

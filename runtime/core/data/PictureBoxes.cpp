@@ -17,8 +17,8 @@ static std::optional<PicturePart> partOf(const Port &port, int64_t batch) {
   return std::nullopt;
 }
 
-[[noreturn]] static void refuse(const std::string &path, std::string what) {
-  fail(path, std::move(what),
+[[noreturn]] static void refuse(const std::string &path, Text what) {
+  fail(path, what,
        "detectors take floats [samples,channels,height,width] and [samples,boxes,4], and integers [samples,boxes]");
 }
 

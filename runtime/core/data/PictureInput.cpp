@@ -68,6 +68,11 @@ mpc_picture_maker *PictureInput::borrow() const {
   return maker;
 }
 
+void PictureInput::giveBack(mpc_picture_maker *maker) const {
+  std::lock_guard lock(mutex_);
+  idle_.push_back(maker);
+}
+
 bool PictureInput::makeBoxes(mpc_picture_maker *maker, int64_t sample, const mpc_draw &draw, PicturePart part,
                              std::byte *values, mpc_data_error &error) const {
   auto *corners = part == PicturePart::Corners ? reinterpret_cast<float *>(values) : nullptr;
@@ -89,11 +94,17 @@ void PictureInput::read(int64_t sample, const Draw &draw, PicturePart part, std:
   const bool made = part == PicturePart::Pixels
                         ? plugin_->make(maker, sample, &choices, reinterpret_cast<uint8_t *>(values), &error) == 0
                         : makeBoxes(maker, sample, choices, part, values, error);
-  {
-    std::lock_guard lock(mutex_);
-    idle_.push_back(maker);
-  }
+  giveBack(maker);
   if (!made)
+    failAs(error);
+}
+
+void PictureInput::draw(const mpc_box_drawing &drawing) const {
+  mpc_picture_maker *maker = borrow();
+  mpc_data_error error = {};
+  const bool drawn = plugin_->draw_boxes(maker, &drawing, &error) == 0;
+  giveBack(maker);
+  if (!drawn)
     failAs(error);
 }
 

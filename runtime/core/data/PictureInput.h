@@ -47,9 +47,12 @@ public:
   /// Writes a part of the sample, where `values` is aligned for its type; the pixels are bytes [channels, height,
   /// width]. Any thread may call it. Throws Error.
   void read(int64_t sample, const Draw &draw, PicturePart part, std::byte *values) const;
+  /// Draws boxes on the first samples and writes a file of each (mpc/data.h). Throws Error.
+  void draw(const mpc_box_drawing &drawing) const;
 
 private:
   mpc_picture_maker *borrow() const;
+  void giveBack(mpc_picture_maker *maker) const;
   /// Does what mpc_data_plugin's make_boxes does, with a part of the results. Returns false where that fails.
   bool makeBoxes(mpc_picture_maker *maker, int64_t sample, const mpc_draw &draw, PicturePart part, std::byte *values,
                  mpc_data_error &error) const;

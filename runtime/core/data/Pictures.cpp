@@ -160,6 +160,13 @@ std::vector<std::string> Dataset::pictureInputs(bool fromFiles) const {
   return names;
 }
 
+const PictureInput *Dataset::pictures() const {
+  for (const auto &[name, source] : sources_)
+    if (source.pictures && source.part == PicturePart::Pixels)
+      return source.pictures.get();
+  return nullptr;
+}
+
 /// Returns the bytes that normalization makes zero, as nearly as bytes can: those of erased pixels.
 static std::vector<uint8_t> bytesOfZero(const std::vector<Affine> &maps, size_t channels) {
   std::vector<uint8_t> bytes;
@@ -173,9 +180,10 @@ static std::vector<uint8_t> bytesOfZero(const std::vector<Affine> &maps, size_t 
 void Dataset::applySteps(const DataOptions &options, const std::vector<const Port *> &inputs) {
   for (const Port *port : inputs) {
     Source &source = sources_.at(port->name);
-    if (!options.augment.empty() && takesPictures(*port, batch_) && !source.pictures && source.array.dtype == MPC_U8)
+    const std::string option = options.augment.empty() ? options.pictureOption : kAugment;
+    if (!option.empty() && takesPictures(*port, batch_) && !source.pictures && source.array.dtype == MPC_U8)
       source.pictures = std::make_shared<PictureInput>(source.array, Shape(port->shape.begin() + 1, port->shape.end()),
-                                                       source.where, picturePlugin(kAugment, options.installation));
+                                                       source.where, picturePlugin(option, options.installation));
   }
   std::map<std::string, std::string> augment;
   const std::vector<std::string> names = pictureInputs(/*fromFiles=*/false);

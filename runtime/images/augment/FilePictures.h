@@ -20,6 +20,7 @@ public:
     return {{picture.width, picture.height}, channels, ptrdiff_t(picture.row_bytes), channels, 1, picture.pixels};
   }
   std::string describe(int64_t sample) const override { return source_.describe(sample); }
+  const Source *source() const override { return &source_; }
   const BoxTable *boxes() const override { return source_.boxes(); }
 
 private:

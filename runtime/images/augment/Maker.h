@@ -25,6 +25,10 @@ public:
   int64_t makeBoxes(int64_t sample, const mpc_draw &draw, int64_t room, float *corners, int64_t *labels);
   /// Returns where the last sample comes from.
   std::string describe() const { return sample_ < 0 ? "" : pictures_->describe(sample_); }
+  int channels() const { return channels_; }
+  PictureSize size() const { return size_; }
+  /// Returns the files that the pictures come from, or null where they come from an array.
+  const Source *source() const { return pictures_->source(); }
 
 private:
   PictureSize look(int64_t sample);

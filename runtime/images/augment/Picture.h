@@ -9,6 +9,7 @@
 namespace mpc::images {
 
 class BoxTable;
+class Source;
 
 /// A size in pixels.
 struct PictureSize {
@@ -39,6 +40,8 @@ public:
   virtual PictureView decode(int channels, PictureSize least) = 0;
   /// Returns where a sample comes from.
   virtual std::string describe(int64_t sample) const = 0;
+  /// Returns the files that the pictures come from, or null where they come from an array.
+  virtual const Source *source() const { return nullptr; }
   /// Returns the boxes of the samples, or null where they have none.
   virtual const BoxTable *boxes() const { return nullptr; }
 };
