@@ -142,6 +142,53 @@ static Value behindGuard(Value v) {
   return llvm::all_of(p.getUsers(), [&](Operation *user) { return user == isNan || user == select; }) ? p : Value();
 }
 
+/// Returns x without the numbers that it is multiplied by, which become a part of the scale of all scores.
+static Value withoutScale(Value x, double &scale) {
+  while (auto mul = x.getDefiningOp<MulOp>()) {
+    std::optional<double> first = splatNumber(mul->getOperand(0)), second = splatNumber(mul->getOperand(1));
+    Value other = mul->getOperand(first ? 1 : 0);
+    if (!(first || second) || other.getType() != x.getType())
+      break;
+    scale *= first ? *first : *second;
+    x = other;
+  }
+  return x;
+}
+
+/// Returns x with its last two dimensions swapped: without a transpose where x is one, maybe behind a view that keeps
+/// these dimensions.
+static Value swapped(const GraphBuilder &b, Value x) {
+  Shape shape(shapeOf(x)), order = llvm::to_vector(llvm::seq<int64_t>(0, int64_t(shape.size())));
+  auto view = x.getDefiningOp<ReshapeOp>();
+  Value inner = view ? view.getX() : x;
+  auto transpose = inner.getDefiningOp<TransposeOp>();
+  bool isKept = shapeOf(inner).size() >= 2 && shapeOf(inner).take_back(2) == shapeOf(x).take_back(2);
+  std::swap(shape[shape.size() - 2], shape.back());
+  if (transpose && transposesMatrices(transpose) && isKept)
+    return b.reshape(transpose.getX(), shape);
+  std::swap(order[order.size() - 2], order.back());
+  return b.transpose(x, order);
+}
+
+/// Returns the heads that x repeats, each for as many neighbouring heads of queries: [B, K, N, D] for x of [B, H, N,
+/// D], which is written as broadcast [B, K, 1, N, D] to [B, K, H/K, N, D]. Null where x is no such repetition.
+static Value repeatedHeads(const GraphBuilder &b, Value x) {
+  ArrayRef<int64_t> shape = shapeOf(x);
+  Value v = x;
+  while (auto view = v.getDefiningOp<ReshapeOp>())
+    v = view.getX();
+  auto broadcast = v.getDefiningOp<BroadcastOp>();
+  if (!broadcast || shapeOf(v).size() != 5 || shapeOf(broadcast.getX()).size() != 5)
+    return {};
+  ArrayRef<int64_t> from = shapeOf(broadcast.getX()), to = shapeOf(v);
+  int64_t heads = to[0] * to[1];
+  Shape once(from);
+  once[2] = to[2];
+  if (from[2] != 1 || Shape(to) != once || to.take_back(2) != shape.take_back(2) || heads % shape[0])
+    return {};
+  return b.reshape(broadcast.getX(), {shape[0], heads / shape[0], shape[2], shape[3]});
+}
+
 struct ComposedAttention : OpRewritePattern<MatMulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MatMulOp op, PatternRewriter &rewriter) const override {
@@ -176,16 +223,18 @@ struct ComposedAttention : OpRewritePattern<MatMulOp> {
 
     // It has the names of all nodes that it stands for, by which users choose its precision.
     GraphBuilder b(rewriter, rewriter.getFusedLoc({product.getLoc(), softmax.getLoc(), op.getLoc()}));
-    auto swapped = [&](Value x) {
-      Shape order = llvm::to_vector(llvm::seq<int64_t>(rank));
-      std::swap(order[rank - 2], order[rank - 1]);
-      return b.transpose(x, order);
-    };
+    double scale = scores->scale;
+    q = withoutScale(q, scale);
+    k = withoutScale(k, scale);
     if (!product.getTransposeB())
-      k = swapped(k);
+      k = withoutScale(swapped(b, k), scale);
     if (op.getTransposeB())
-      v = swapped(v);
+      v = swapped(b, v);
     auto four = [&](Value x) { return b.reshape(x, withFourDims(shapeOf(x))); };
+    q = four(q), k = four(k), v = four(v);
+    Value fewKeys = repeatedHeads(b, k), fewValues = repeatedHeads(b, v);
+    if (fewKeys && fewValues && shapeOf(fewKeys)[1] == shapeOf(fewValues)[1])
+      k = fewKeys, v = fewValues;
     Type statistics = computeType(elementOf(q));
     Value mask, bias;
     for (auto [condition, hides] : scores->masks) {
@@ -200,8 +249,8 @@ struct ComposedAttention : OpRewritePattern<MatMulOp> {
     if (scores->fill && *scores->fill != -INFINITY)
       fill = rewriter.getF64FloatAttr(*scores->fill);
     auto attention = b.create<AttentionOp>(
-        four(q), four(k), four(v), mask, bias, dropout ? dropout.getSeed() : Value(),
-        dropout ? dropout.getStep() : Value(), rewriter.getF64FloatAttr(scores->scale), fill,
+        q, k, v, mask, bias, dropout ? dropout.getSeed() : Value(), dropout ? dropout.getStep() : Value(),
+        rewriter.getF64FloatAttr(scale), fill,
         /*before=*/IntegerAttr(), /*after=*/IntegerAttr(), zeroRows ? rewriter.getUnitAttr() : UnitAttr(),
         dropout ? dropout.getRatioAttr() : FloatAttr(), dropout ? dropout.getSaltAttr() : IntegerAttr());
     rewriter.replaceOp(op, b.reshape(attention.getY(), shapeOf(op.getResult())));

@@ -155,3 +155,42 @@ func.func @causal_by_a_number(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>
   %y = graph.matmul %p, %v : (tensor<2x4x8x8xf32>, tensor<2x4x8x16xf32>) -> tensor<2x4x8x16xf32>
   return %y : tensor<2x4x8x16xf32>
 }
+
+// -----
+// Keys and values that are repeated for neighbouring heads of queries are not, and queries and keys that are scaled become a part of the scale.
+// CHECK-LABEL: @grouped
+// CHECK: graph.attention %arg0, %arg1, %arg2 {scale = 2.500000e-01 : f64} : (tensor<2x6x8x16xf32>, tensor<2x2x8x16xf32>, tensor<2x2x8x16xf32>)
+func.func @grouped(%q: tensor<2x6x8x16xf32>, %k: tensor<2x2x8x16xf32>, %v: tensor<2x2x8x16xf32>) -> tensor<2x6x8x16xf32> {
+  %half = graph.constant dense<0.5> : tensor<f32>
+  %k1 = graph.reshape %k : tensor<2x2x8x16xf32> to tensor<2x2x1x8x16xf32>
+  %k2 = graph.broadcast %k1 : tensor<2x2x1x8x16xf32> to tensor<2x2x3x8x16xf32>
+  %k3 = graph.reshape %k2 : tensor<2x2x3x8x16xf32> to tensor<12x8x16xf32>
+  %k4 = graph.transpose %k3 {permutation = array<i64: 0, 2, 1>} : (tensor<12x8x16xf32>) -> tensor<12x16x8xf32>
+  %k5 = graph.reshape %k4 : tensor<12x16x8xf32> to tensor<2x6x16x8xf32>
+  %k6 = graph.mul %k5, %half : (tensor<2x6x16x8xf32>, tensor<f32>) -> tensor<2x6x16x8xf32>
+  %v1 = graph.reshape %v : tensor<2x2x8x16xf32> to tensor<2x2x1x8x16xf32>
+  %v2 = graph.broadcast %v1 : tensor<2x2x1x8x16xf32> to tensor<2x2x3x8x16xf32>
+  %v3 = graph.reshape %v2 : tensor<2x2x3x8x16xf32> to tensor<2x6x8x16xf32>
+  %q1 = graph.mul %q, %half : (tensor<2x6x8x16xf32>, tensor<f32>) -> tensor<2x6x8x16xf32>
+  %s = graph.matmul %q1, %k6 : (tensor<2x6x8x16xf32>, tensor<2x6x16x8xf32>) -> tensor<2x6x8x8xf32>
+  %p = graph.softmax %s {axis = 3 : i64} : tensor<2x6x8x8xf32>
+  %y = graph.matmul %p, %v3 : (tensor<2x6x8x8xf32>, tensor<2x6x8x16xf32>) -> tensor<2x6x8x16xf32>
+  return %y : tensor<2x6x8x16xf32>
+}
+
+// -----
+// Here the whole group of heads is repeated: head 2 of the queries reads head 0 of the keys.
+// CHECK-LABEL: @tiled
+// CHECK: graph.attention %arg0, %{{.*}}, %{{.*}} {scale = 1.000000e+00 : f64} : (tensor<2x6x8x16xf32>, tensor<2x6x8x16xf32>, tensor<2x6x8x16xf32>)
+func.func @tiled(%q: tensor<2x6x8x16xf32>, %k: tensor<2x2x8x16xf32>, %v: tensor<2x2x8x16xf32>) -> tensor<2x6x8x16xf32> {
+  %k1 = graph.reshape %k : tensor<2x2x8x16xf32> to tensor<2x1x2x8x16xf32>
+  %k2 = graph.broadcast %k1 : tensor<2x1x2x8x16xf32> to tensor<2x3x2x8x16xf32>
+  %k3 = graph.reshape %k2 : tensor<2x3x2x8x16xf32> to tensor<2x6x8x16xf32>
+  %v1 = graph.reshape %v : tensor<2x2x8x16xf32> to tensor<2x1x2x8x16xf32>
+  %v2 = graph.broadcast %v1 : tensor<2x1x2x8x16xf32> to tensor<2x3x2x8x16xf32>
+  %v3 = graph.reshape %v2 : tensor<2x3x2x8x16xf32> to tensor<2x6x8x16xf32>
+  %s = graph.matmul %q, %k3 {transpose_b} : (tensor<2x6x8x16xf32>, tensor<2x6x8x16xf32>) -> tensor<2x6x8x8xf32>
+  %p = graph.softmax %s {axis = 3 : i64} : tensor<2x6x8x8xf32>
+  %y = graph.matmul %p, %v3 : (tensor<2x6x8x8xf32>, tensor<2x6x8x16xf32>) -> tensor<2x6x8x16xf32>
+  return %y : tensor<2x6x8x16xf32>
+}
