@@ -43,6 +43,8 @@ struct PtxInstructions {
   int wideLoads = 0,
       otherLoads = 0; ///< accesses to global memory that move 16 bytes at once, and those that move fewer
   int wideStores = 0, otherStores = 0;
+  int all = 0;        ///< instructions of every kind
+  bool loops = false; ///< whether a branch leads back, so that a thread executes some of them more than once
 };
 
 /// Keyed by kernel.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Codegen/NvptxCodegen.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace llvm;
 using namespace mpc;
@@ -14,8 +15,16 @@ static bool moves16Bytes(StringRef instruction) {
   return false;
 }
 
-static void count(StringRef line, PtxInstructions &counts) {
+/// Counts the instructions of a line; `labels` are those before it.
+static void count(StringRef line, PtxInstructions &counts, StringSet<> &labels) {
   line = line.trim();
+  if (line.starts_with("$") && line.contains(':'))
+    labels.insert(line.take_until([](char c) { return c == ':'; }));
+  if (!line.ends_with(";") || line.starts_with("."))
+    return;
+  ++counts.all;
+  if (size_t target = line.find('$'); target != StringRef::npos)
+    counts.loops |= labels.contains(line.substr(target).drop_back(1));
   if (line.consume_front("@")) // a predicate
     line = line.split(' ').second;
   StringRef name = line.take_until([](char c) { return isSpace(c) || c == ';'; });
@@ -38,11 +47,12 @@ static void count(StringRef line, PtxInstructions &counts) {
 StringMap<PtxInstructions> mpc::countPtxInstructions(StringRef ptx) {
   StringMap<PtxInstructions> kernels;
   PtxInstructions *current = nullptr;
+  StringSet<> labels;
   for (StringRef line : split(ptx, '\n')) {
     if (size_t at = line.find(".entry "); at != StringRef::npos)
-      current = &kernels[line.substr(at + 7).take_until([](char c) { return c == '(' || isSpace(c); })];
+      current = &kernels[line.substr(at + 7).take_until([](char c) { return c == '(' || isSpace(c); })], labels.clear();
     else if (current)
-      count(line, *current);
+      count(line, *current, labels);
   }
   return kernels;
 }

@@ -112,6 +112,8 @@ LogicalResult EntryReport::add(kernel::DispatchOp dispatch, int64_t times) {
                       .cost = std::move(cost),
                       .times = times,
                       .productSeconds = {}};
+    for (Type type : llvm::concat<const Type>(dispatch.getOperandTypes(), dispatch.getResultTypes()))
+      launch.elements = std::max(launch.elements, cast<RankedTensorType>(type).getNumElements());
     if (i >= calls) {
       auto attribute = cast<kernel::LaunchAttr>((*dispatch.getLaunches())[i - calls]);
       launch.kernel = attribute.getKernel().getLeafReference().str();
@@ -182,11 +184,28 @@ FailureOr<StepReport> mpc::reportStep(ModuleOp module) {
   return report;
 }
 
-double mpc::expectedSeconds(const StepLaunch &launch, const GpuArch &arch, size_t part) {
+std::optional<double> mpc::instructionsOf(const StepLaunch &launch, const NvptxKernel &kernel) {
+  // A thread of a batch executes the code of one member.
+  if (kernel.instructions.loops || launch.elements == 0 ||
+      launch.cost.kind == kernel::stringifyForm(kernel::Form::Batch))
+    return std::nullopt;
+  return double(kernel.instructions.all) * double(kernel.entry.getThreads() * launch.blocks) / double(launch.elements);
+}
+
+/// The warp instructions that a multiprocessor issues in a clock: one for each of its four schedulers (CUDA C++
+/// Programming Guide, "Multiprocessor Level").
+static constexpr double issuePerClock = 4;
+
+double mpc::expectedSeconds(const StepLaunch &launch, const NvptxKernel *kernel, const GpuArch &arch, size_t part) {
   AchievedShares shares;
+  GpuArch own = partsOf(arch)[part].of(arch);
+  std::optional<double> instructions = kernel ? instructionsOf(launch, *kernel) : std::nullopt;
+  double issuing = instructions.value_or(0) * double(launch.elements) / warpThreads /
+                   (issuePerClock * shares.issue * own.multiprocessors * own.clockMHz * 1e6);
   double moving = double(launch.cost.readBytes + launch.cost.writtenBytes) /
                   (shares.memory * double(partsOf(arch)[part].globalGBs) * 1e9);
-  return shares.launchSeconds + std::max(moving, launch.productSeconds.empty() ? 0 : launch.productSeconds[part]);
+  double product = launch.productSeconds.empty() ? 0 : launch.productSeconds[part];
+  return shares.launchSeconds + std::max({moving, product, issuing});
 }
 
 std::optional<double> mpc::wavesOf(const StepLaunch &launch, const NvptxKernel &kernel, const GpuArch &arch) {

@@ -16,8 +16,9 @@ struct StepLaunch {
   std::string node;     ///< the first ONNX node
   std::string kernel;   ///< its symbol; empty for a library's call
   kernel::LaunchCost cost;
-  int64_t blocks = 0; ///< of the grid
-  int64_t times = 1;  ///< a launch in a loop runs so many times
+  int64_t blocks = 0;   ///< of the grid
+  int64_t elements = 0; ///< of the largest tensor of the dispatch
+  int64_t times = 1;    ///< a launch in a loop runs so many times
   /// For each of partsOf(arch), what the product takes by the estimate of its schedule, besides the bytes that it moves
   /// (Schedule/Model.h, productClocks), in seconds; empty for loops, for kernels that add up partial sums, and on the
   /// host.
@@ -47,8 +48,13 @@ struct StepReport {
 mlir::FailureOr<StepReport> reportStep(mlir::ModuleOp module);
 
 /// Returns what one run of a launch takes on the `part`-th of partsOf(arch), in seconds: starting it, and then the
-/// longer one of moving its bytes (at the share of the bandwidth that AchievedShares says) and of its product.
-double expectedSeconds(const StepLaunch &launch, const GpuArch &arch, size_t part);
+/// longest one of moving its bytes (at the share of the bandwidth that AchievedShares says), of its product and of
+/// issuing the instructions of its kernel, which may be null.
+double expectedSeconds(const StepLaunch &launch, const NvptxKernel *kernel, const GpuArch &arch, size_t part);
+
+/// Returns the PTX instructions that the threads of a launch execute for an element of its largest tensor; nullopt for
+/// a kernel with loops, whose iterations PTX does not tell, and for a batch.
+std::optional<double> instructionsOf(const StepLaunch &launch, const NvptxKernel &kernel);
 
 /// Returns how many times all multiprocessors are full of a kernel's blocks while one launch runs; nullopt where ptxas
 /// has not told its registers.

@@ -1,6 +1,7 @@
 //===- StepTable.cpp - mpc compile --kernel-report=step -------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/mpc/StepTable.h"
+#include "tools/mpc/Targets.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -35,7 +36,7 @@ public:
       sum.writtenBytes += launch.times * launch.cost.writtenBytes;
       sum.flops += double(launch.times) * launch.cost.flops;
       for (auto [part, seconds] : llvm::enumerate(sum.seconds))
-        seconds += double(launch.times) * expectedSeconds(launch, *step.arch, part);
+        seconds += double(launch.times) * expectedSeconds(launch, kernelOf(launch), *step.arch, part);
     }
   }
 
@@ -78,22 +79,24 @@ std::string whoMoves(const StepReport &step) {
 }
 
 void StepTable::printLaunches() const {
-  const char *line = "{0,-8} {1,5} {2,-16} {3,-10} {4,9} {5,7} {6,9} {7,9} {8,9} {9,9} {10,9}";
+  const char *line = "{0,-8} {1,5} {2,-16} {3,-10} {4,9} {5,7} {6,9} {7,9} {8,9} {9,9} {10,9} {11,9}";
   llvm::outs() << llvm::formatv(line, plan.target, "#", "kind", "kernel", "blocks", "times", "registers", "waves",
-                                "read MB", "written", "GFLOP");
+                                "instr/el", "read MB", "written", "GFLOP");
   for (const GpuPart &part : parts)
     llvm::outs() << llvm::formatv(" {0,13}", part.name + " us");
   llvm::outs() << "  dispatch\n";
   for (auto [i, launch] : llvm::enumerate(step.launches)) {
     const NvptxKernel *kernel = kernelOf(launch);
     std::optional<double> full = waves(launch);
+    std::optional<double> instructions = kernel ? instructionsOf(launch, *kernel) : std::nullopt;
     llvm::outs() << llvm::formatv(
         line, "", i, launch.cost.kind, launch.kernel.empty() ? "library" : launch.kernel, launch.blocks, launch.times,
         kernel && kernel->report ? std::to_string(kernel->report->registers) : "-", full ? fixed(*full, 2) : "-",
-        fixed(double(launch.cost.readBytes) * 1e-6, 3), fixed(double(launch.cost.writtenBytes) * 1e-6, 3),
-        fixed(launch.cost.flops * 1e-9, 3));
+        instructions ? fixed(*instructions, 1) : "-", fixed(double(launch.cost.readBytes) * 1e-6, 3),
+        fixed(double(launch.cost.writtenBytes) * 1e-6, 3), fixed(launch.cost.flops * 1e-9, 3));
     for (size_t part = 0; part < parts.size(); ++part)
-      llvm::outs() << llvm::formatv(" {0,13}", fixed(expectedSeconds(launch, *step.arch, part) * 1e6, 2));
+      llvm::outs() << llvm::formatv(" {0,13}",
+                                    fixed(expectedSeconds(launch, kernelOf(launch), *step.arch, part) * 1e6, 2));
     llvm::outs() << "  " << launch.dispatch << '\n';
   }
 }
@@ -127,6 +130,7 @@ void StepTable::printKinds() const {
 
 void StepTable::print() const {
   printLaunches();
+  printPtxasMessages(plan);
   printKinds();
   llvm::outs() << llvm::formatv("{0,-8} {1} {2} GB, {3} times the {4} GB that its products and variables need\n", "",
                                 whoMoves(step), fixed(double(step.bytes()) * 1e-9, 3),
@@ -151,10 +155,13 @@ llvm::json::Value StepTable::json() const {
       row["registers"] = kernel->report->registers;
       row["warnings"] = llvm::json::Array(kernel->report->warnings);
     }
+    if (const NvptxKernel *kernel = kernelOf(launch))
+      if (std::optional<double> instructions = instructionsOf(launch, *kernel))
+        row["instructions_per_element"] = *instructions;
     if (std::optional<double> full = waves(launch))
       row["waves"] = *full;
     for (auto [i, part] : llvm::enumerate(parts))
-      row[(part.name + " us").str()] = expectedSeconds(launch, *step.arch, i) * 1e6;
+      row[(part.name + " us").str()] = expectedSeconds(launch, kernelOf(launch), *step.arch, i) * 1e6;
     launches.push_back(std::move(row));
   }
   llvm::json::Object expectedMs;

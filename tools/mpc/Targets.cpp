@@ -140,6 +140,13 @@ static void printHeroReports(const TargetSummary &plan) {
   }
 }
 
+void printPtxasMessages(const TargetSummary &plan) {
+  for (const TargetSummary::KernelReport &report : plan.kernelReports)
+    if (report.kernel.report)
+      for (const std::string &message : report.kernel.report->warnings)
+        llvm::outs() << llvm::formatv("{0,-8} {1,-10} ptxas: {2}\n", "", report.kernel.symbol, message);
+}
+
 void printKernelReport(const CompiledProgram &program) {
   const char *line =
       "{0,-8} {1,-10} {2,8} {3,8} {4,9} {5,6} {6,7} {7,5} {8,6} {9,9} {10,9} {11,7} {12,11} {13,12}  {14}\n";
@@ -162,6 +169,7 @@ void printKernelReport(const CompiledProgram &program) {
           llvm::formatv("{0}/{1}", count.wideStores, count.wideStores + count.otherStores).str(),
           report.dispatch + (report.schedule.empty() ? "" : "  [" + report.schedule + "]"));
     }
+    printPtxasMessages(plan);
     if (!plan.heroReports.empty())
       printHeroReports(plan);
   }

@@ -30,6 +30,8 @@ bool addEmulator(const TargetOptions &targets, CompiledProgram &program);
 /// global memory move 16 bytes. Then prints a table of every problem of a product or convolution, with its schedule and
 /// what the model expects of it.
 void printKernelReport(const CompiledProgram &program);
+/// Prints what ptxas advises or warns of, a line for each message.
+void printPtxasMessages(const TargetSummary &plan);
 
 } // namespace mpc::tool
 #endif

@@ -37,6 +37,7 @@ llvm::SmallVector<GpuPart> partsOf(const GpuArch &arch);
 struct AchievedShares {
   double memory = 0.9;         ///< copies at 4.3 of the 4.8 TB/s that an H200's data sheet says
   double launchSeconds = 3e-6; ///< from one launch to the next in a graph of launches
+  double issue = 0.8;          ///< of the warp instructions that a multiprocessor can issue; an estimate
 };
 
 } // namespace mpc
