@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "AttentionErrors.h"
+#include "compiler/Evaluator/Ops/Words.h"
 #include "dialects/Graph/IR/AttentionForm.h"
 #include <cfloat>
 #include <cmath>
@@ -25,6 +26,10 @@ public:
       numbers.results.emplace_back(typeOf(v).getNumElements());
       numbers.errors.emplace_back(typeOf(v).getNumElements());
     }
+    if (form.seed) {
+      size_t seed = 3 + bool(form.mask) + bool(form.bias);
+      words.emplace(operands[seed], operands[seed + 1], form.salt.getInt());
+    }
   }
   AttentionNumbers run();
 
@@ -34,6 +39,13 @@ private:
     for (auto [extent, i] : llvm::zip_equal(shapeOf(like), index))
       at = at * extent + (extent == 1 ? 0 : i);
     return operands[operand].values[at];
+  }
+  /// The number that a dropout multiplies the probability of the query's key n by.
+  double kept(int64_t n) {
+    if (!words)
+      return 1;
+    double ratio = form.ratio.getValueAsDouble();
+    return double((*words)[row * form.keys() + n]) * 0x1p-32 >= ratio ? 1 / (1 - ratio) : 0;
   }
   void computeScores(int64_t b, int64_t h, int64_t m);
   void computeProbabilities();
@@ -56,6 +68,7 @@ private:
   double largest = 0, logSum = 0;
   std::vector<double> s, p, ofP;
   std::vector<bool> hidden;
+  std::optional<Words> words;
 };
 
 } // namespace
@@ -108,7 +121,7 @@ void Computation::forward() {
   const std::vector<double> &v = operands[2].values;
   for (int64_t n = 0; n < form.keys(); ++n)
     for (int64_t i = 0; i < width; ++i)
-      add(0, row * width + i, p[n], 2 * ofP[n] + unit * p[n], v[(firstKey + n) * width + i]);
+      add(0, row * width + i, p[n], 2 * ofP[n] + unit * p[n], kept(n) * v[(firstKey + n) * width + i]);
   numbers.results[1][row] = largest;
   numbers.errors[1][row] = ofScores + 0x1p-23 * std::abs(largest);
   numbers.results[2][row] = logSum;
@@ -128,10 +141,11 @@ void Computation::backward() {
       double dy = dys[row * width + i], product = dy * v[(firstKey + n) * width + i];
       dp += product;
       size += std::abs(product);
-      add(2, (firstKey + n) * width + i, p[n], ofP[n] + unit * p[n], dy);
+      add(2, (firstKey + n) * width + i, p[n], ofP[n] + unit * p[n], kept(n) * dy);
     }
     bool counts = !(hidden[n] && form.fill);
-    double ds = counts ? form.scale * p[n] * (dp - delta) : 0;
+    double ds = counts ? form.scale * p[n] * (kept(n) * dp - delta) : 0;
+    size += (kept(n) - 1) * (size - std::abs(delta));
     double ofDs =
         unit * std::abs(ds) + std::abs(form.scale) * (ofP[n] + p[n] * double(width + 4) * 0x1p-23) * size + least;
     for (int64_t i = 0; i < depth; ++i) {

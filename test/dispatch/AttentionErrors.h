@@ -6,7 +6,7 @@
 
 namespace mpc::test {
 
-/// The results of a graph.attention or graph.attention_grad (without dropout) in double, by the formulas of its
+/// The results of a graph.attention or graph.attention_grad in double, by the formulas of its
 /// description, and how far those of a kernel may be from them: p and ds are rounded once to the element type, as the
 /// results are, and arithmetic besides is in f32.
 struct AttentionNumbers {

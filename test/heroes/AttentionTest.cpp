@@ -29,7 +29,7 @@ struct Attention {
   std::vector<int64_t> mask = {}, bias = {}; ///< empty: none
   std::optional<double> fill = {};
   std::optional<int64_t> before = {}, after = {};
-  bool zeroRows = false;
+  bool zeroRows = false, drops = false;
   double scale = 0.25, size = 2; ///< q, k, v and dy are drawn from [-size, size]
   size_t schedule = 0;
 
@@ -37,7 +37,11 @@ struct Attention {
     return llvm::formatv("{0} {1}x{2}/{3} {4}x{5} {6}/{7}{8}{9}{10}{11}{12}{13} size {14}, schedule {15}", element,
                          samples, heads, keyHeads, queries, keys, depth, width, mask.empty() ? "" : " mask",
                          bias.empty() ? "" : " bias", fill ? " fill" : "", before ? " before" : "",
-                         after ? " after" : "", zeroRows ? " zero rows" : "", size, schedule)
+                         after ? " after" : "",
+                         zeroRows ? " zero rows"
+                         : drops  ? " drops"
+                                  : "",
+                         size, schedule)
         .str();
   }
   std::string attributes() const {
@@ -48,6 +52,8 @@ struct Attention {
       text += ", before = " + std::to_string(*before) + " : i64";
     if (after)
       text += ", after = " + std::to_string(*after) + " : i64";
+    if (drops)
+      text += ", ratio = 3.0e-1 : f64, salt = 5 : i64";
     return text + (zeroRows ? ", zero_rows}" : "}");
   }
 };
@@ -124,6 +130,10 @@ void AttentionBatch::add(const Attention &a, bool gradient) {
     also("mask", tensorOf(a.mask, "i1"));
   if (!a.bias.empty())
     also("bias", tensorOf(a.bias, "f32"));
+  if (a.drops) {
+    also("dropout", "tensor<i64>");
+    also(",", "tensor<i64>");
+  }
   if (gradient) {
     also("from", row);
     also(",", row);
@@ -243,6 +253,7 @@ TEST_P(AttentionTest, Forms) {
              .mask = {1, 1, 1, 30},
              .bias = {1, 2, 20, 1}});
   batch.add({.queries = 5, .keys = 100, .depth = 8, .width = 8, .size = 40});
+  batch.add({.element = "bf16", .samples = 2, .heads = 2, .keyHeads = 2, .queries = 70, .keys = 77, .drops = true});
   batch.add({.queries = 70, .keys = 20, .after = -60, .zeroRows = true}); // most queries see nothing
   batch.run();
 }
@@ -250,7 +261,8 @@ TEST_P(AttentionTest, Forms) {
 TEST_P(AttentionTest, Random) {
   Random random(3);
   AttentionBatch batch(GetParam());
-  for (int i = 0; i < 40; ++i) {
+  const char *many = std::getenv("MPC_ATTENTIONS"); // for campaigns
+  for (int i = 0, count = many ? std::atoi(many) : 20; i < count; ++i) {
     Attention a{.element = random(0, 1) ? "f16" : "bf16"};
     a.samples = random(1, 2), a.keyHeads = random(1, 2), a.heads = a.keyHeads * random(1, 3);
     a.queries = random(1, 150), a.keys = random(1, 150), a.depth = 8 * random(1, 16), a.width = 8 * random(1, 16);
@@ -273,6 +285,7 @@ TEST_P(AttentionTest, Random) {
     a.scale = 1 / std::sqrt(double(a.depth));
     a.size = random.of<double>({0.01, 1, 3, 30});
     a.schedule = random(0, 1);
+    a.drops = random(0, 3) == 0;
     batch.add(a);
   }
   batch.run();
@@ -290,6 +303,9 @@ TEST_P(AttentionTest, NothingSpills) {
       a.schedule = schedule;
       a.after = 0;
       batch.add(a);
+      a.drops = true;
+      batch.add(a);
+      a.drops = false;
       a.mask = {1, 1, 300, 300};
       a.bias = {1, 4, 300, 300};
       batch.add(a);

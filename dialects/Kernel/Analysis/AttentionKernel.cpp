@@ -96,8 +96,6 @@ StringRef kernel::whyNoAttentionKernel(Operation *op, const GpuArch &gpu) {
     return "its kernels multiply 16-bit types";
   if (!gpu.hasMmaK16 || !gpu.hasCopyAsync)
     return "its kernels need mma of bf16 and copy_async";
-  if (form.seed)
-    return "it drops probabilities";
   if (op->getNumResults() > 3 && isa<graph::AttentionGradOp>(op))
     return "its bias has a gradient";
   if (depth % 8 || width % 8 || depth == 0 || width == 0 || depth > 128 || width > 128)

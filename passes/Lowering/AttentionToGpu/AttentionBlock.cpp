@@ -7,7 +7,7 @@ using namespace mpc::attention;
 
 AttentionBlock::AttentionBlock(const Kernel &kernel, int64_t rows, int64_t heads)
     : kernel(kernel), c(kernel.e.b), thread(kernel::ThreadIdOp::create(c.b, c.b.getI32Type())),
-      f(c, kernel.e, kernel.form, thread) {
+      f(c, kernel.e, kernel.op, kernel.form, thread) {
   Value number = kernel::BlockIdOp::create(c.b, c.b.getI32Type(), kernel::Axis::X);
   int64_t blocks = llvm::divideCeil(rows, kernel.tiles.rows);
   Value ofHeads = c.div(number, blocks);

@@ -26,6 +26,7 @@ struct Tensors {
 
 struct Kernel {
   ElementEmitter &e;
+  mlir::Operation *op; ///< the attention or its gradient
   const graph::AttentionForm &form;
   Tiles tiles;
   int64_t sharedBytes; ///< of a block

@@ -90,10 +90,10 @@ void Emitter::emit(const Twine &symbol, ArrayRef<unsigned> results, int64_t rows
     return;
   hero::KernelFunction emitted = hero::emitFunction(
       dispatch, module, op->getLoc(), symbol, positions, [&](ElementEmitter &e, Parameters &parameters) {
-        for (Value v : {form.mask, form.bias})
+        for (Value v : {form.mask, form.bias, form.seed, form.step})
           if (v)
             e.bindBuffer(v, {parameters.lookup(cast<BlockArgument>(v).getArgNumber()), graph::typeOf(v), {}, {}});
-        code({e, form, tiles, sharedBytes(op, tiles.rows, tiles.columns), tensorsOf(parameters)});
+        code({e, op, form, tiles, sharedBytes(op, tiles.rows, tiles.columns), tensorsOf(parameters)});
       });
   failed |= emitted.failed;
   emitted.function->setAttr(kernel::EntryAttr::name,

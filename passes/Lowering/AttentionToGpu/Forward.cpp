@@ -49,10 +49,12 @@ void mpc::attention::emitForward(const Kernel &kernel) {
     Values s = block.zeros(sumsOf(columns));
     block.timesRows(s, keys, keysAt(stage), columns, [&](int step) { return ofQueries[step]; });
     Values rowLargest = largest;
+    SmallVector<std::pair<Value, Index>> keyOf; // for each column of the thread
     for (int64_t j = 0; j < columns / 8; ++j)
       for (int p : {0, 1}) {
         Value key = c.add(c.add(c.mul(tile, columns), f.column()), 8 * j + p);
         Index keyIndex = scores.keyIndex(key);
+        keyOf.push_back({key, keyIndex});
         Value exists = form.keys() % columns ? c.below(key, form.keys()) : Value();
         for (int h : {0, 1}) {
           Value &score = s[j * 4 + 2 * h + p];
@@ -71,6 +73,8 @@ void mpc::attention::emitForward(const Kernel &kernel) {
       size_t h = i / 2 % 2;
       score = f.exp2(c.mul(c.sub(score, rowLargest[h]), log2E));
       sum[h] = c.add(sum[h], score);
+      score =
+          scores.dropped(score, {rows[h], keyOf[i / 4 * 2 + i % 2].first, places[h], keyOf[i / 4 * 2 + i % 2].second});
     }
     for (auto [i, number] : llvm::enumerate(y))
       number = c.mul(number, factor[i / 2 % 2]);

@@ -29,18 +29,21 @@ private:
 
 } // namespace
 
-/// Returns p of graph.attention_grad, and scale ds. `dp` is the number of dy v^T.
-static std::pair<Value, Value> probability(Fragments &f, Value score, Value hidden, Value exists, Value dp,
-                                           ArrayRef<Value> statistics) {
+/// Returns dropout(p) of graph.attention_grad, and scale ds, given numbers of q k^T and dy v^T. `exists` says whether
+/// the tensors have the score; it is null where they have all.
+static std::pair<Value, Value> probability(Fragments &f, Scores &scores, const Place &place, Value exists,
+                                           Value product, Value dp, ArrayRef<Value> statistics) {
   Code &c = f.c;
+  auto [score, hidden] = scores.scoreOf(product, place);
   Value exponent = c.sub(c.sub(score, statistics[0]), statistics[1]);
   Value p = f.exp2(c.mul(exponent, log2E));
   p = c.select(exists, p, 0);
+  dp = scores.dropped(dp, place);
   Value ds = c.mul(c.mul(p, c.sub(dp, statistics[2])), f.form.scale);
   ds = c.select(exists, ds, 0);
   if (hidden && f.form.fill) // a number in place of the score is no function of q and k
     ds = c.select(hidden, 0, ds);
-  return {p, ds};
+  return {scores.dropped(p, place), ds};
 }
 
 void mpc::attention::emitQueryGradient(const Kernel &kernel) {
@@ -88,8 +91,8 @@ void mpc::attention::emitQueryGradient(const Kernel &kernel) {
             Value exists = form.keys() % columns ? c.below(key, form.keys()) : Value();
             for (int h : {0, 1}) {
               Value &score = s[j * 4 + 2 * h + p];
-              auto [open, hidden] = scores.scoreOf(score, {rows[h], key, places[h], keyIndex});
-              score = probability(f, open, hidden, exists, dp[j * 4 + 2 * h + p], statistics[h]).second;
+              Place place{rows[h], key, places[h], keyIndex};
+              score = probability(f, scores, place, exists, score, dp[j * 4 + 2 * h + p], statistics[h]).second;
             }
           }
         block.timesElements(sums, keys, keysAt(stage), columns,
@@ -163,8 +166,8 @@ void mpc::attention::emitKeyGradient(const Kernel &kernel) {
               statistics.push_back(c.extract(pair, p));
             for (int h : {0, 1}) {
               Value &score = s[j * 4 + 2 * h + p], &factor = dp[j * 4 + 2 * h + p];
-              auto [open, hidden] = scores.scoreOf(score, {query, rows[h], queryIndex, places[h]});
-              std::tie(score, factor) = probability(f, open, hidden, exists, factor, statistics);
+              Place place{query, rows[h], queryIndex, places[h]};
+              std::tie(score, factor) = probability(f, scores, place, exists, score, factor, statistics);
             }
           }
         }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/AttentionToGpu/Scores.h"
 #include "dialects/Kernel/Target/Blocks.h"
+#include "passes/Lowering/Elemental/Dropout.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::attention;
 
-Fragments::Fragments(Code c, ElementEmitter &e, const graph::AttentionForm &form, Value thread)
-    : c(c), e(e), form(form), element(cast<FloatType>(graph::elementOf(form.q))) {
+Fragments::Fragments(Code c, ElementEmitter &e, Operation *op, const graph::AttentionForm &form, Value thread)
+    : c(c), e(e), op(op), form(form), element(cast<FloatType>(graph::elementOf(form.q))) {
   lane = this->c.rem(thread, warpThreads);
   warp = this->c.div(thread, warpThreads);
 }
@@ -67,6 +68,19 @@ std::pair<Value, Value> Scores::scoreOf(Value product, const Place &place) {
   if (hidden)
     s = c.select(hidden, f.form.fill.value_or(-INFINITY), s);
   return {s, hidden};
+}
+
+Value Scores::dropped(Value x, const Place &place) {
+  if (!f.form.seed || f.form.ratio.getValueAsDouble() <= 0)
+    return x;
+  double ratio = f.form.ratio.getValueAsDouble();
+  auto numberOf = [&](Value v) {
+    return unsigned(std::distance(f.op->operand_begin(), llvm::find(f.op->getOperands(), v)));
+  };
+  Index linear = f.e.linearize({sample, head, place.queryIndex, place.keyIndex},
+                               {f.form.samples(), f.form.heads(), f.form.queries(), f.form.keys()});
+  Value keep = isKept(f.op, numberOf(f.form.seed), numberOf(f.form.step), f.form.salt.getInt(), ratio, linear, f.e);
+  return f.c.select(keep, f.c.mul(x, 1 / (1 - ratio)), 0);
 }
 
 /// Returns the tiles of `extent` that hold first - down ... first + count - 1 + up, as far as these are numbers below

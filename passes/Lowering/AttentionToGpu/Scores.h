@@ -16,10 +16,11 @@ inline constexpr double log2E = 1.4426950408889634;
 /// (PTX ISA, mma.m16n8k16).
 class Fragments {
 public:
-  Fragments(Code c, ElementEmitter &e, const graph::AttentionForm &form, Value thread);
+  Fragments(Code c, ElementEmitter &e, mlir::Operation *op, const graph::AttentionForm &form, Value thread);
 
   Code c;
   ElementEmitter &e;
+  mlir::Operation *op; ///< the attention or its gradient
   const graph::AttentionForm &form;
   mlir::FloatType element; ///< of q, k and v
   Value lane, warp;
@@ -62,6 +63,9 @@ public:
   Index keyIndex(Value key) { return inside(key, f.form.keys()); }
   /// Returns s of graph.attention, given q k^T, and whether the key is hidden, which is null where none is.
   std::pair<Value, Value> scoreOf(Value product, const Place &place);
+
+  /// Returns x of the score, dropped out: 0, or x / (1 - ratio).
+  Value dropped(Value x, const Place &place);
 
   /// The tiles of `extent` keys that the queries from `first` on, `count` of them, may see: i32, and so on for queries.
   std::pair<Value, Value> keyTiles(Value first, int64_t count, int64_t extent);

@@ -15,9 +15,10 @@ struct Extents {
         queries(graph::shapeOf(op->getOperand(0))[2]), keys(graph::shapeOf(op->getOperand(1))[2]),
         heads(graph::shapeOf(op->getOperand(0))[0] * graph::shapeOf(op->getOperand(0))[1]),
         keyHeads(graph::shapeOf(op->getOperand(1))[0] * graph::shapeOf(op->getOperand(1))[1]),
-        isGradient(isa<graph::AttentionGradOp>(op)) {}
+        isGradient(isa<graph::AttentionGradOp>(op)), drops(isGradient ? bool(cast<graph::AttentionGradOp>(op).getSeed())
+                                                                      : bool(cast<graph::AttentionOp>(op).getSeed())) {}
   int64_t depth, width, queries, keys, heads, keyHeads; ///< heads of all samples
-  bool isGradient;
+  bool isGradient, drops;
 };
 } // namespace
 
@@ -31,8 +32,10 @@ int64_t attention::sharedBytes(Operation *op, int64_t rows, int64_t columns) {
 
 SmallVector<kernel::Contraction> attention::schedulesFor(Operation *op, const GpuArch &arch) {
   Extents extents(op);
-  // The sums of a gradient of wide heads leave no registers for more columns.
-  int64_t columns = extents.isGradient && std::max(extents.depth, extents.width) > 64 ? 32 : 64;
+  // Registers are scarce: the sums of wide heads take many, the products of a gradient as many again, and random words
+  // are made in many steps. One of these leaves room for 64 columns, and each further one for half as many.
+  int demands = (std::max(extents.depth, extents.width) > 64) + extents.isGradient + extents.drops;
+  int64_t columns = demands > 2 ? 16 : demands > 1 ? 32 : 64;
   SmallVector<kernel::Contraction> schedules;
   for (int64_t rows : {128, 64})
     if (sharedBytes(op, rows, columns) <= arch.sharedBytesPerBlock)

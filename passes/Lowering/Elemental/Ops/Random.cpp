@@ -1,6 +1,7 @@
 //===- Random.cpp - random numbers and dropout --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Normal.h"
+#include "passes/Lowering/Elemental/Dropout.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
 
 using namespace mlir;
@@ -145,7 +146,16 @@ static Value emit(graph::RandomOp op, unsigned, ArrayRef<Index> index, ElementEm
 
 //===-- Dropout -------------------------------------------------------------------------===//
 
-/// An element is kept where it draws u with u/2^32 >= ratio.
+Value mpc::isKept(Operation *op, unsigned seed, unsigned step, int64_t salt, double ratio, Index linear,
+                  ElementEmitter &e) {
+  Value u = draw(op, seed, step, salt, linear, e).pick(e, {0, 1, 2, 3});
+  // u/2^32 >= ratio, for integers u: u >= ceil(ratio * 2^32).
+  double threshold = std::ceil(std::ldexp(ratio, 32));
+  if (threshold > double(UINT32_MAX))
+    return e.constant(e.b.getI1Type(), 0);
+  return e.compare(arith::CmpIPredicate::uge, u, e.constantInt(e.b.getI32Type(), int64_t(threshold)));
+}
+
 static Value emit(graph::DropoutOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   Type element = graph::elementOf(op.getY());
   Value x = e.operand(op, 0, index);
@@ -158,12 +168,7 @@ static Value emit(graph::DropoutOp op, unsigned, ArrayRef<Index> index, ElementE
   IndexVector inMask(index);
   for (int64_t axis : op.getShared())
     inMask[axis] = Index(0);
-  Value u = draw(op, 1, 2, op.getSalt(), e.linearize(inMask, op.getMaskShape()), e).pick(e, {0, 1, 2, 3});
-  // u/2^32 >= ratio, for integers u: u >= ceil(ratio * 2^32).
-  double threshold = std::ceil(std::ldexp(ratio, 32));
-  if (threshold > double(UINT32_MAX))
-    return e.constant(x.getType(), 0);
-  Value keep = e.compare(arith::CmpIPredicate::uge, u, e.constantInt(e.b.getI32Type(), int64_t(threshold)));
+  Value keep = isKept(op, 1, 2, op.getSalt(), ratio, e.linearize(inMask, op.getMaskShape()), e);
   Value scaled = e.round(e.mul(x, 1 / (1 - ratio)), element);
   return e.select(keep, scaled, e.constant(x.getType(), 0));
 }
