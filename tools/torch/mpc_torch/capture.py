@@ -28,7 +28,8 @@ def capture(module, inputs, outputs, dynamic, batch, opset, accept_functions):
     check_names(module, inputs, outputs)
     shapes = free_dimensions(inputs, dynamic or {}, batch)
     gradients = stops.GradientStops()
-    with train_mode(module), recurrent.written_out() as said, selected_outputs(module, outputs) as names, conversion_postponed() as asked, marking_exporter(gradients) as traced:
+    with train_mode(module), recurrent.written_out() as said, selected_outputs(module, outputs) as names, conversion_postponed() as asked, marking_exporter(gradients) as traced, \
+            compiled_anew():
         program = exported(module, kwargs=inputs, opset_version=opset, dynamic_shapes=shapes, input_names=list(inputs))
     if gradients.custom and not accept_functions:
         name, place = gradients.custom[0]
@@ -106,6 +107,28 @@ def marking_exporter(gradients):
         yield traced
     finally:
         torch.export.export = export
+
+
+@contextlib.contextmanager
+def compiled_anew():
+    """Makes torch.compile, by which torch traces scan, cond and while_loop (LSTM and GRU too), forget what it compiled before this export. Dynamo asks whether the sizes of an
+    earlier compilation are the new ones, and a free dimension whose example has such a size becomes a constant by this question. One scan does so to the next, so it is forgotten
+    each time. A while_loop is not: torch cannot compile it twice in an export whose states have a free dimension."""
+    compiled, seen = torch.compile, set()
+
+    @functools.wraps(compiled)
+    def anew(model=None, **options):
+        code = getattr(model, "__code__", None)
+        if code and (code not in seen or model.__module__ == "torch._higher_order_ops.scan"):
+            seen.add(code)
+            torch._dynamo.eval_frame.remove_from_cache(model)
+        return compiled(model, **options)
+
+    torch.compile = anew
+    try:
+        yield
+    finally:
+        torch.compile = compiled
 
 
 @contextlib.contextmanager
