@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Calls the picture plugin (runtime/abi/mpc/data.h) from Python."""
 import ctypes
-from ctypes import POINTER, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_char, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
 import numpy as np
 
-ABI = 3  # MPC_DATA_ABI, whose table `Table` describes
+ABI = 4  # MPC_DATA_ABI, whose table `Table` describes
 ALL = 2**31 - 1  # as the least width and height: the whole picture
 
 
@@ -42,12 +42,16 @@ class Table(ctypes.Structure):
                 ("classes", ctypes.CFUNCTYPE(c_int64, c_void_p)),
                 ("class_name", ctypes.CFUNCTYPE(c_char_p, c_void_p, c_int64)),
                 ("label", ctypes.CFUNCTYPE(c_int64, c_void_p, c_int64)),
+                ("number_classes", ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p, c_char_p, POINTER(c_int64), POINTER(Error))),
                 ("describe", ctypes.CFUNCTYPE(None, c_void_p, c_int64, c_char_p, c_size_t)),
                 ("note", ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_size_t)),
+                ("has_boxes", ctypes.CFUNCTYPE(c_int, c_void_p)),
+                ("check_boxes", ctypes.CFUNCTYPE(c_int, c_void_p, c_char_p, c_int64, c_char_p, c_size_t, POINTER(Error))),
                 ("check_steps", ctypes.CFUNCTYPE(c_int, c_char_p, c_char_p, c_char_p, c_size_t, POINTER(Error))),
                 ("open_maker", ctypes.CFUNCTYPE(c_void_p, c_void_p, POINTER(Array), POINTER(Input), POINTER(Error))),
                 ("close_maker", ctypes.CFUNCTYPE(None, c_void_p)),
                 ("make", ctypes.CFUNCTYPE(c_int, c_void_p, c_int64, POINTER(Draw), c_void_p, POINTER(Error))),
+                ("make_boxes", ctypes.CFUNCTYPE(c_int64, c_void_p, c_int64, POINTER(Draw), c_int64, POINTER(c_float), POINTER(c_int64), POINTER(Error))),
                 ("open_reader", ctypes.CFUNCTYPE(c_void_p, c_void_p)),
                 ("close_reader", ctypes.CFUNCTYPE(None, c_void_p)),
                 ("look", ctypes.CFUNCTYPE(c_int, c_void_p, c_int64, POINTER(Size), POINTER(Error))),

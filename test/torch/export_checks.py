@@ -195,6 +195,47 @@ def fixed_batch():
         expect(graph.input[0].type.tensor_type.shape.dim[0].dim_value == 1, "the batch is not fixed")
 
 
+class Chosen(nn.Module):
+    """Takes arguments that are no tensors, before and between those that are."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 3)
+
+    def forward(self, flip, x, scale, y, more=None):
+        return self.fc(-x if flip else x) * scale + self.fc(y) + (0 if more is None else more[0])
+
+
+class Sum(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(1))
+
+    def forward(self, x, y):
+        return (x + y) * self.scale
+
+
+class Parts(nn.Linear):
+    def forward(self, x):
+        return super().forward(x[0]) + super().forward(x[1])
+
+
+def constants():
+    """Arguments that are no tensors are constants, and the inputs and free dimensions keep their names."""
+    torch.manual_seed(7)
+    module = Chosen()
+    examples = {"flip": True, "x": torch.randn(2, 5, 4), "scale": 0.5, "y": torch.randn(2, 5, 4), "more": [2.0]}
+    with harness.folder() as folder:
+        graph, _ = written(module, examples, folder, outputs=["logits"], dynamic={name: {1: "tokens"} for name in "xy"}, reference=f"{folder}/reference.npz",
+                           loss="softmax_cross_entropy:logits:labels,axis=-1")
+        found = {value.name: [d.dim_param or d.dim_value for d in value.type.tensor_type.shape.dim] for value in graph.input}
+        expect(found == {"x": ["batch", "tokens", 4], "y": ["batch", "tokens", 4]}, f"the inputs are {found}")
+        export_support.expect_verified(folder)
+        data = {"x": torch.randn(3, 7, 4), "y": torch.randn(3, 7, 4), "labels": torch.randint(0, 3, (3, 7))}
+        loss = nn.functional.cross_entropy(module(**(examples | {name: data[name] for name in "xy"})).flatten(0, 1), data["labels"].flatten())
+        expect_gradients(gradients(folder, data, "--batch=3", "--dim=tokens=7", LOGITS + ",axis=-1"), module, loss)
+
+
 MODULES = """
 import torch
 class Scores(torch.nn.Module):
@@ -256,8 +297,13 @@ CASES = {
     "tuple/named": whole_tuple(["logits", "more"], ["logits", "more"]),
     "unused": unused,
     "fixed-batch": fixed_batch,
+    "constants": constants,
     "refused/batch-of-one": refused("dimension 0 .'batch'. of the example 'x' is 1", Pair, lambda: {"x": torch.randn(1, 4)}),
     "refused/free-axis": refused("has no dimension 2", Pair, row, dynamic={"x": {2: "more"}}),
+    "refused/free-axis-from-the-end": refused("has no dimension -1", Pair, row, dynamic={"x": {-1: "more"}}),
+    "refused/free-names-of-one": refused("call dimension 1 of 'y' 'a' instead of 'b'\nhint: .*--free y:1=a", Sum, lambda: {"x": torch.randn(2, 4), "y": torch.randn(2, 4)},
+                                         dynamic={"x": {1: "a"}, "y": {1: "b"}}),
+    "refused/parts": refused("the input 'x' is a list that holds tensors", lambda: Parts(4, 4), lambda: {"x": [torch.randn(2, 4), torch.randn(2, 4)]}, batch=None),
     "refused/free-input": refused("free dimensions of 'y', which is no input", Pair, row, dynamic={"y": {1: "more"}}),
     "refused/input": refused("do not fit forward", Pair, lambda: {"z": torch.randn(2, 4)}),
     "refused/missing-input": refused("do not fit forward: missing", Pair, dict),

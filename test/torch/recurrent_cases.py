@@ -163,6 +163,35 @@ def free_time():
         expect("lengths 0 to 6" in str(said), f"the lengths have no bound of 6: {said}")
 
 
+class Both(nn.Module):
+    """Runs one module over two inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.RNN(4, 5, batch_first=True)
+
+    def forward(self, x, y):
+        return self.rnn(x)[0].mean(1) + self.rnn(y)[0].mean(1)
+
+
+def expect_steps(module, inputs, dynamic):
+    """Checks that the second dimensions have the names that were asked for, or the sizes of the examples."""
+    with harness.folder() as folder:
+        graph, notes = written(module, {name: torch.randn(3, 5, 4) for name in inputs}, folder, outputs=["z"], dynamic=dynamic)
+        for value in graph.input:
+            found, wanted = value.type.tensor_type.shape.dim[1], (dynamic or {}).get(value.name, {}).get(1, 5)
+            expect((found.dim_param or found.dim_value) == wanted, f"the steps of {value.name} are {found}, not {wanted}, where {dynamic} was asked: {notes}")
+
+
+def free_behind_fixed():
+    """A number of time steps stays free behind the same number that is fixed: in an earlier export of the process, and of nn.RNN in the same export."""
+    for kind in (nn.RNN, nn.LSTM, nn.GRU):
+        for dynamic in (None, {"input": {1: "steps"}}, {"input": {1: "others"}}):
+            expect_steps(kind(4, 5, batch_first=True), ["input"], dynamic)
+    for dynamic in (None, {"y": {1: "steps"}}, {"x": {1: "others"}}, {"x": {1: "others"}, "y": {1: "steps"}}):
+        expect_steps(Both(), "xy", dynamic)
+
+
 def restored():
     """torch's own functions and modules are what they were, also after an error."""
     x = torch.randn(2, 3, 4)
@@ -179,6 +208,7 @@ CASES = {
     "recurrent/stopped": agrees(Stopped),
     "recurrent/dropout": dropped,
     "recurrent/free-time": free_time,
+    "recurrent/free-behind-fixed": free_behind_fixed,
     "recurrent/carried": carried,
     "recurrent/batch-of-states": refused("'batch' is 3 as dimension 0 of 'x', and 2 as dimension 0 of 'h0'\nhint: .*--free x:0=batch --free h0:1=batch", Carried, states),
     "recurrent/data": refused("forward reads data of a PackedSequence .*recurrent_cases.py:", Reads, sequences),

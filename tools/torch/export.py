@@ -54,7 +54,7 @@ from mpc_torch.reference import save  # noqa: E402
 def export(module, inputs, path, *, outputs=None, dynamic=None, batch="batch", opset=None, accept_functions=False, reference=None, loss=None, labels=None):
     """Writes `module` to `path` in its training form, and returns notes on what a reader of the file should know.
 
-    inputs: examples, as a dict by the names of forward's arguments; labels too if forward takes them. The first dimension must be 2 or more.
+    inputs: examples, as a dict by the names of forward's arguments; labels too if forward takes them. The first dimension must be 2 or more. Numbers, strings and None become constants.
     outputs: names of the outputs, in order; if forward returns a dict (or a ModelOutput of transformers), the keys to keep.
     dynamic: names of further free dimensions, such as {"input_ids": {1: "tokens"}}.
     batch: name of the free first dimension of all inputs; None fixes it.

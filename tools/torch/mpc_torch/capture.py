@@ -14,6 +14,7 @@ from . import recurrent, stops
 from .errors import ExportError, at, place_of
 
 GRAD_REGION = "wrap_with_set_grad_enabled"
+CONSTANT = (bool, int, float, complex, str, type(None))  # types of arguments of forward that are no inputs of the file
 
 
 class Captured:
@@ -26,10 +27,13 @@ class Captured:
 
 def capture(module, inputs, outputs, dynamic, batch, opset, accept_functions):
     check_names(module, inputs, outputs)
+    inputs, constants = without_constants(inputs)
     shapes = free_dimensions(inputs, dynamic or {}, batch)
     gradients = stops.GradientStops()
-    with train_mode(module), recurrent.written_out() as said, selected_outputs(module, outputs) as names, conversion_postponed() as asked, marking_exporter(gradients) as traced:
+    with train_mode(module), recurrent.written_out() as said, selected_outputs(module, outputs, constants) as names, conversion_postponed() as asked, \
+            marking_exporter(gradients) as traced, compiled_anew():
         program = exported(module, kwargs=inputs, opset_version=opset, dynamic_shapes=shapes, input_names=list(inputs))
+    refuse_other_names(program, shapes or {})
     if gradients.custom and not accept_functions:
         name, place = gradients.custom[0]
         raise ExportError(f"forward applies the autograd.Function '{name}'{at(place)}: its backward cannot be in the file, and mpc would differentiate its forward\n"
@@ -63,6 +67,18 @@ def check_names(module, inputs, outputs):
     twice = [name for name in outputs or [] if outputs.count(name) > 1]
     if twice:
         raise ExportError(f"two outputs have the name '{twice[0]}'\nhint: give each output a name of its own")
+
+
+def without_constants(inputs):
+    """Returns the inputs of the file, and the constants. torch drops numbers and the like without a word, and then takes the names of inputs and dimensions for others."""
+    kept, constants = {}, {}
+    for name, value in inputs.items():
+        leaves = [value] if isinstance(value, torch.Tensor) else torch.utils._pytree.tree_leaves(value)
+        if not isinstance(value, torch.Tensor) and any(isinstance(leaf, torch.Tensor) for leaf in leaves):
+            raise ExportError(f"the input '{name}' is a {type(value).__name__} that holds tensors, and an input of the file is one tensor\n"
+                              "hint: export a module whose forward takes each tensor as an argument of its own")
+        (constants if all(isinstance(leaf, CONSTANT) for leaf in leaves) else kept)[name] = value
+    return kept, constants
 
 
 def region_in_body(graph_module, body=False):
@@ -106,6 +122,28 @@ def marking_exporter(gradients):
         yield traced
     finally:
         torch.export.export = export
+
+
+@contextlib.contextmanager
+def compiled_anew():
+    """Makes torch.compile, by which torch traces scan, cond and while_loop (LSTM and GRU too), forget what it compiled before this export. Dynamo asks whether the sizes of an
+    earlier compilation are the new ones, and a free dimension whose example has such a size becomes a constant by this question. One scan does so to the next, so it is forgotten
+    each time. A while_loop is not: torch cannot compile it twice in an export whose states have a free dimension."""
+    compiled, seen = torch.compile, set()
+
+    @functools.wraps(compiled)
+    def anew(model=None, **options):
+        code = getattr(model, "__code__", None)
+        if code and (code not in seen or model.__module__ == "torch._higher_order_ops.scan"):
+            seen.add(code)
+            torch._dynamo.eval_frame.remove_from_cache(model)
+        return compiled(model, **options)
+
+    torch.compile = anew
+    try:
+        yield
+    finally:
+        torch.compile = compiled
 
 
 @contextlib.contextmanager
@@ -170,7 +208,7 @@ def free_dimensions(inputs, dynamic, batch):
             continue
         free = {**({0: batch} if batch and value.dim() else {}), **dynamic.get(name, {})}
         for axis, label in free.items():
-            if axis >= value.dim():
+            if not 0 <= axis < value.dim():
                 raise ExportError(f"the example '{name}' has no dimension {axis} ('{label}'): its shape is {list(value.shape)}\nhint: dimensions are counted from 0")
             of = first.setdefault(label, (value.shape[axis], axis, name))
             if of[0] != value.shape[axis]:
@@ -198,6 +236,17 @@ def fixed_dimensions(program, shapes):
                 sizes[dimension.__name__] = value.shape[axis]
     return [f"'{name}' ({', '.join(places[name])}) is fixed at {sizes[name]} in the file, because forward uses this size as a constant (a loop, a list, a table of that size); "
             f"give an example of the size that you train with, or let forward compute with tensors alone" for name in places]
+
+
+def refuse_other_names(program, shapes):
+    """Refuses a free dimension that the file calls otherwise: torch gives dimensions that forward needs to be equal one name."""
+    for value in program.model.graph.inputs:
+        for axis, dimension in (shapes.get(value.name) or {}).items():
+            name, found = dimension.__name__, value.shape[axis]
+            if not isinstance(found, int) and found.value != name:
+                raise ExportError(f"the file would call dimension {axis} of '{value.name}' '{found.value}' instead of '{name}'\n"
+                                  f"hint: forward needs the two to be equal, so give both one name, as dynamic={{'{value.name}': {{{axis}: '{found.value}'}}}} "
+                                  f"(--free {value.name}:{axis}={found.value})")
 
 
 def lost_statistics(module):
@@ -233,16 +282,18 @@ def named_outputs(result, wanted):
 
 
 @contextlib.contextmanager
-def selected_outputs(module, wanted):
-    """Makes forward return a tuple of tensors, and yields the list to which their names are added."""
+def selected_outputs(module, wanted, constants):
+    """Makes forward take the constants by itself and return a tuple of tensors, and yields the list to which their names are added."""
     forward, names = module.forward, []
 
     @functools.wraps(forward)
     def selecting(*arguments, **keywords):
-        result = named_outputs(forward(*arguments, **keywords), wanted)
+        result = named_outputs(forward(*arguments, **constants, **keywords), wanted)
         names[:] = result
         return tuple(result.values())
 
+    signature = inspect.signature(forward)
+    selecting.__signature__ = signature.replace(parameters=[parameter for name, parameter in signature.parameters.items() if name not in constants])
     own = "forward" in vars(module)
     module.forward = selecting
     try:

@@ -62,7 +62,7 @@ def fingerprints(program, module, inputs, own, names):
     signature = program.graph_signature
     target_of = signature.inputs_to_parameters | signature.inputs_to_buffers | signature.inputs_to_lifted_tensor_constants
     values = []
-    users = iter(list(inputs.values()))
+    users = iter([value for value in inputs.values() if isinstance(value, torch.Tensor)])
     for node in program.graph.nodes:
         if node.op == "placeholder":
             value = tensors[target_of[node.name]].detach().clone() if node.name in target_of else next(users, None)
