@@ -5,7 +5,7 @@ from ctypes import POINTER, c_char, c_char_p, c_float, c_int, c_int32, c_int64, 
 
 import numpy as np
 
-ABI = 4  # MPC_DATA_ABI, whose table `Table` describes
+ABI = 5  # MPC_DATA_ABI, whose table `Table` describes
 ALL = 2**31 - 1  # as the least width and height: the whole picture
 
 
@@ -52,6 +52,7 @@ class Table(ctypes.Structure):
                 ("close_maker", ctypes.CFUNCTYPE(None, c_void_p)),
                 ("make", ctypes.CFUNCTYPE(c_int, c_void_p, c_int64, POINTER(Draw), c_void_p, POINTER(Error))),
                 ("make_boxes", ctypes.CFUNCTYPE(c_int64, c_void_p, c_int64, POINTER(Draw), c_int64, POINTER(c_float), POINTER(c_int64), POINTER(Error))),
+                ("draw_boxes", ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(Error))),
                 ("open_reader", ctypes.CFUNCTYPE(c_void_p, c_void_p)),
                 ("close_reader", ctypes.CFUNCTYPE(None, c_void_p)),
                 ("look", ctypes.CFUNCTYPE(c_int, c_void_p, c_int64, POINTER(Size), POINTER(Error))),
