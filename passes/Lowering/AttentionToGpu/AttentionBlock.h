@@ -6,7 +6,7 @@
 
 namespace mpc::attention {
 
-/// Where a block is, and the memory that its tiles come into.
+/// A block knows its head and rows, and has the memory that tiles come into.
 class AttentionBlock {
 public:
   /// `rows` and `heads` are those of the side that blocks divide. The last rows come first: with causal attention they
@@ -20,7 +20,7 @@ public:
   Value sample, head, firstRow; ///< i32
   Value memory;
 
-  /// The i-th of the thread's two rows (i32).
+  /// Returns the i-th of the thread's two rows (i32).
   Value row(int i);
   Value warpRow() { return c.mul(f.warp, 16); }
   void commit() { kernel::CopyAsyncCommitOp::create(c.b); }
@@ -33,22 +33,22 @@ public:
   /// of one; the next tile's are under way while a tile is computed. Stages are 0 and 1.
   Values walk(Value first, Value last, mlir::ValueRange init, llvm::function_ref<void(Value, Value)> start,
               llvm::function_ref<Values(Value, Value, mlir::ValueRange)> body);
-  /// The fragments of A of the warp's rows in `tile`.
+  /// Returns the fragments of A of the warp's rows in `tile`.
   Values warpRows(const HeadTile &tile, Value at, int step) { return tile.rowsOfA(at, warpRow(), step); }
-  /// sums += A B^T for blocks of 8 columns: the columns of B^T are `columns` rows of the tile; `a` gives the fragments
-  /// of A for a step along the elements.
+  /// Adds A B^T to the sums for blocks of 8 columns: the columns of B^T are `columns` rows of the tile; `a` gives the
+  /// fragments of A for a step along the elements.
   void timesRows(Values &sums, const HeadTile &tile, Value at, int64_t columns, llvm::function_ref<Values(int)> a);
-  /// sums += A B, where k goes through `depth` rows of the tile and the columns are its elements; `a` gives the
-  /// fragments of A for a step of 16 rows.
+  /// Adds A B to the sums, where k goes through `depth` rows of the tile and the columns are its elements; `a` gives
+  /// the fragments of A for a step of 16 rows.
   void timesElements(Values &sums, const HeadTile &tile, Value at, int64_t depth, llvm::function_ref<Values(int)> a);
   /// Stores 16 rows of a result, times a factor for each of the thread's two rows; null for none.
   void store(const HeadLayout &to, Value sample, Value head, llvm::ArrayRef<Value> sums, Value factors[2]);
   Values zeros(int64_t count) { return Values(size_t(count), f.zero()); }
-  /// The element of [B, H, M, 1] for a row of this block's head.
+  /// Returns the address of the element of [B, H, M, 1] for a query of this block's head.
   Value statistic(const HeadLayout &of, Value query);
 };
 
-/// The registers of a warp's 16 rows of `columns` sums, for one thread.
+/// Returns how many registers of a thread hold its part of 16 rows of `columns` sums.
 constexpr int64_t sumsOf(int64_t columns) { return llvm::alignTo(columns, 16) / 8 * 4; }
 
 } // namespace mpc::attention

@@ -11,19 +11,20 @@
 
 namespace mpc::attention {
 
-/// The numbers of a schedule (#kernel.contraction).
+/// These are numbers of a schedule (#kernel.contraction).
 struct Tiles {
   int64_t rows, columns;
   int threads() const { return int(rows / 16 * 32); }
 };
 
-/// What a kernel reads and writes; pointers are null where the dispatch does not ask for a result.
+/// A kernel reads and writes these tensors. Pointers are null where the dispatch does not ask for a result.
 struct Tensors {
   HeadLayout q, k, v, dy;            ///< dy of the gradient
   HeadLayout largest, logSum, delta; ///< [B, H, M, 1] in f32: results of the forward pass, operands of the gradient
   HeadLayout y, dq, dk, dv;
 };
 
+/// This is what the code of a kernel is made from.
 struct Kernel {
   ElementEmitter &e;
   mlir::Operation *op; ///< the attention or its gradient
@@ -33,11 +34,12 @@ struct Kernel {
   Tensors tensors;
 };
 
-/// y, largest and log_sum of graph.attention (Dao 2023, algorithm 1): a block has some queries and walks over the keys.
+/// Computes y, largest and log_sum of graph.attention (Dao 2023, algorithm 1): a block has some queries and walks over
+/// the keys.
 void emitForward(const Kernel &kernel);
-/// dq: as the forward pass, with p from the saved statistics.
+/// Computes dq as the forward pass goes, with p from the saved statistics.
 void emitQueryGradient(const Kernel &kernel);
-/// dk and dv: a block has some keys and walks over the queries of all heads that share them.
+/// Computes dk and dv: a block has some keys and walks over the queries of all heads that share them.
 void emitKeyGradient(const Kernel &kernel);
 
 } // namespace mpc::attention

@@ -11,41 +11,42 @@ using hero::Code;
 using hero::Values;
 using mlir::Value;
 
-/// Where a tensor [B, H, rows, width] lies: a row is contiguous.
+/// This says where a tensor [B, H, rows, width] lies. Its rows are contiguous.
 struct HeadLayout {
   Value pointer;             ///< global memory
   int64_t offset;            ///< elements in front of the first row
   int64_t sample, head, row; ///< elements from one to the next
   int64_t rows, width;       ///< of a head
-  /// The address of row 0 of a head (both i32), whose elements have `bytes` bytes.
+  /// Returns the address of row 0 of a head; both numbers are i32, and an element has `bytes` bytes.
   Value at(Code c, Value sampleNumber, Value headNumber, int64_t bytes = 2) const;
 };
 
-/// A tile of some rows of a head, for load_matrix. A line holds 64 elements of a row; wider heads lie in panels, one
+/// A tile has some rows of a head, for load_matrix. A line holds 64 elements of a row; wider heads lie in panels, one
 /// behind the other, and narrower ones leave the end of their lines unused. Chunks of 16 bytes are permuted within
 /// lines (chunk ^ line mod 8), so that the eight rows of a matrix lie in different banks. Elements beyond the head's
 /// width, up to a multiple of 16, are zeros.
 class HeadTile {
 public:
-  /// `threads` threads fill the tile; `thread` is the number of this one, and `memory` is where the tile starts.
+  /// `threads` threads fill the tile, and `thread` (i32) is the number of this one.
   HeadTile(Code c, int64_t rows, int64_t width, int threads, Value thread);
   int64_t bytes() const { return tileBytes(rows, width); }
-  /// The steps of 16 elements in a row.
+  /// Returns how many steps of 16 elements a row has.
   int steps() const { return int(llvm::divideCeil(width, 16)); }
 
-  /// Starts the copies of rows firstRow, firstRow + 1, ... of a head into `tile`; rows from `limit` on become zeros.
+  /// Starts the copies of rows firstRow, firstRow + 1, ... of a head into `tile`; rows that the head does not
+  /// have become zeros.
   void copy(Value tile, Value head, const HeadLayout &layout, Value firstRow) const;
 
-  // Each gives the four registers of load_matrix for 16 rows from `row`, a multiple of 16, and 16 elements.
-  /// As a fragment of A, whose rows are the tile's.
+  // These return the four registers of load_matrix for 16 rows from `row`, a multiple of 16, and 16 elements.
+  /// The registers are a fragment of A, whose rows are the tile's.
   Values rowsOfA(Value tile, Value row, int step) const {
     return load(tile, c.wide(c.mul(row, lineBytes)), laneA, step, false);
   }
-  /// As fragments of B for two blocks of 8 columns, which are the tile's rows.
+  /// They are fragments of B for two blocks of 8 columns, which are the tile's rows.
   Values columnsOfB(Value tile, int row, int step) const {
     return load(tile, c.i64(row * lineBytes), laneB, step, false);
   }
-  /// As fragments of B for two blocks of 8 columns, which are the tile's elements; its rows are k.
+  /// They are fragments of B for two blocks of 8 columns, which are the tile's elements; its rows are k.
   Values rowsOfB(Value tile, int row, int step) const { return load(tile, c.i64(row * lineBytes), laneA, step, true); }
 
 private:

@@ -11,7 +11,7 @@ namespace mpc::attention {
 /// log2(e), by which exponents become those of 2.
 inline constexpr double log2E = 1.4426950408889634;
 
-/// What the kernels of attention and of its gradient share: the block's head, and arithmetic on fragments. A fragment
+/// The kernels of attention and of its gradient share this arithmetic on fragments. A fragment
 /// of 16 x 8 numbers is four f32 of each thread: number 2 h + p is at row lane / 4 + 8 h, column 2 (lane mod 4) + p
 /// (PTX ISA, mma.m16n8k16).
 class Fragments {
@@ -27,15 +27,15 @@ public:
 
   Value zero() { return c.constant(c.b.getF32Type(), 0); }
   Value exp2(Value x);
-  /// d += a b for one block of 8 columns; b has two registers.
+  /// Adds a b to d, for one block of 8 columns; b has two registers.
   void multiply(llvm::MutableArrayRef<Value> d, llvm::ArrayRef<Value> a, llvm::ArrayRef<Value> b);
   /// Rounds two numbers to the element type and puts them into one register.
   Value pack(Value low, Value high);
-  /// The fragments of two blocks of 8 columns, as a fragment of A with 16 of k.
+  /// Returns the fragments of two blocks of 8 columns as a fragment of A with 16 of k.
   Values asFactor(llvm::ArrayRef<Value> blocks);
-  /// The row of the thread's numbers 0 and 1 in the warp's 16 rows; numbers 2 and 3 are 8 rows further down.
+  /// Returns the row of the thread's numbers 0 and 1 in the warp's 16 rows; numbers 2 and 3 are 8 rows further down.
   Value row() { return c.div(lane, 4); }
-  /// The column of the thread's even numbers in a block of 8 columns.
+  /// Returns the column of the thread's even numbers in a block of 8 columns.
   Value column() { return c.mul(c.rem(lane, 4), 2); }
   /// Combines what the four threads of a row have.
   template <typename Fn>
@@ -46,14 +46,14 @@ public:
   }
 };
 
-/// The position of a score: numbers (i32) of its query and key, and the same as indices that are inside of the tensors
-/// even where the score is not.
+/// This is the position of a score: the numbers (i32) of its query and key, and the same as indices, which are inside
+/// of the tensors even where the score is not.
 struct Place {
   Value query, key;
   Index queryIndex, keyIndex;
 };
 
-/// The scores of one head of one sample.
+/// This makes the scores of one head of one sample.
 class Scores {
 public:
   /// The numbers of sample and head are i32.
@@ -67,7 +67,8 @@ public:
   /// Returns x of the score, dropped out: 0, or x / (1 - ratio).
   Value dropped(Value x, const Place &place);
 
-  /// The tiles of `extent` keys that the queries from `first` on, `count` of them, may see: i32, and so on for queries.
+  /// Returns the first tile of `extent` keys that `count` queries from `first` on may see, and the one behind the last
+  /// (i32). The other function does so for keys and the queries that may see them.
   std::pair<Value, Value> keyTiles(Value first, int64_t count, int64_t extent);
   std::pair<Value, Value> queryTiles(Value firstKey, int64_t count, int64_t extent);
 
