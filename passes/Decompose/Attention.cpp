@@ -254,7 +254,9 @@ void transposeDelta(AttentionGradOp op) {
   for (auto [i, from] : llvm::enumerate(transpose.getPermutation()))
     inverse[from] = int64_t(i);
   for (Operation *user : y.getUsers())
-    if (auto read = dyn_cast<TransposeOp>(user); read && read.getPermutation() == ArrayRef<int64_t>(inverse)) {
+    if (auto read = dyn_cast<TransposeOp>(user); read && read->getBlock() == op->getBlock() &&
+                                                 read->isBeforeInBlock(op) &&
+                                                 read.getPermutation() == ArrayRef<int64_t>(inverse)) {
       OpBuilder builder(op);
       GraphBuilder b(builder, op.getLoc());
       Value delta = AttentionForm::deltaOf(b, read.getY(), transpose.getX());
@@ -363,16 +365,16 @@ private:
   }
 
   /// Tells a kernel which keys queries see where that follows from constants, so that it leaves out tiles of keys; mask
-  /// and bias are dropped where they say nothing else. What is not seen has a probability of exactly 0, whatever the
-  /// fill is.
+  /// and bias are dropped where they say nothing else. Keys that a higher fill hides are seen, and then nothing
+  /// changes.
   template <typename OpT>
   void setBand(OpT op) {
     AttentionForm form = AttentionForm::of(op);
-    if (form.before || form.after || (!form.mask && !form.bias))
+    if (form.before || form.after || (!form.mask && !form.bias) || form.fill.value_or(kHidingScore) > kHidingScore)
       return;
     const std::optional<VisibleKeys> &keys = visibleTo(form);
     std::optional<VisibleKeys::Band> band = keys ? keys->band(form.keys()) : std::nullopt;
-    if (!band)
+    if (!band || (!band->before && !band->after && !keys->isWhole))
       return;
     if (band->before)
       op.setBefore(*band->before);

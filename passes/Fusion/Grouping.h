@@ -63,9 +63,9 @@ private:
   // Roots.cpp
   bool canInline(mlir::Operation *producer, mlir::Operation *user) const;
   bool readsSamplesOnly(mlir::Operation *op) const;
-  bool movesRowsForAttention(mlir::Operation *op) const;
   void chooseRoots();
   void fuseEpilogue(mlir::Operation *contraction);
+  void moveRowsIntoAttentions();
 
   // Joins.cpp
   bool shouldJoin(const Group &producer, const Group &group, mlir::Operation *root);

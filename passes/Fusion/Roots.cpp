@@ -128,20 +128,26 @@ void Grouping::chooseRoots() {
   for (Operation &op : block)
     if (isOfKind(&op, LoopKind::Contraction))
       fuseEpilogue(&op);
-  // Users come before what they use.
-  for (Operation &op : llvm::reverse(block))
-    if (movesRowsForAttention(&op))
-      inlined.insert(&op);
+  moveRowsIntoAttentions();
 }
 
-/// Returns whether the op only moves rows of heads which all of its users, attentions, read where they lie: directly,
-/// or behind other such ops.
-bool Grouping::movesRowsForAttention(Operation *op) const {
-  return kernel::movesRows(op) && !op->use_empty() && llvm::all_of(op->getUses(), [&](OpOperand &use) {
-           Operation *user = use.getOwner();
-           return kernel::isAttention(user) ? kernel::readsInPlace(use)
-                                            : kernel::movesRows(user) && inlined.contains(user);
-         });
+/// Ops that only move rows of heads are computed in the launches of attentions where these are all of their users,
+/// directly or behind other such ops: the kernels read the rows where they lie. A kernel of attention computes nothing
+/// else, so what is moved is stored.
+void Grouping::moveRowsIntoAttentions() {
+  llvm::SetVector<Operation *> moved;
+  for (Operation &op : llvm::reverse(block)) { // users come before what they use
+    bool isForAttention =
+        kernel::movesRows(&op) && !op.use_empty() && llvm::all_of(op.getUses(), [&](OpOperand &use) {
+          return kernel::isAttention(use.getOwner()) ? kernel::readsInPlace(use) : moved.contains(use.getOwner());
+        });
+    if (isForAttention)
+      moved.insert(&op);
+  }
+  inlined.insert_range(moved);
+  for (Operation *op : moved)
+    if (Operation *producer = op->getOperand(0).getDefiningOp(); producer && !moved.contains(producer))
+      inlined.erase(producer);
 }
 
 /// The ops behind a contraction become part of its launch if no other op reads the values in between: on a GPU

@@ -142,14 +142,16 @@ static Value behindGuard(Value v) {
   return llvm::all_of(p.getUsers(), [&](Operation *user) { return user == isNan || user == select; }) ? p : Value();
 }
 
-/// Returns x without the numbers that it is multiplied by, which become a part of the scale of all scores.
+/// Returns x without the numbers that it is multiplied by, which become a part of the scale of all scores. Numbers stay
+/// where 0 times infinity could be something else in another order.
 static Value withoutScale(Value x, double &scale) {
   while (auto mul = x.getDefiningOp<MulOp>()) {
     std::optional<double> first = splatNumber(mul->getOperand(0)), second = splatNumber(mul->getOperand(1));
     Value other = mul->getOperand(first ? 1 : 0);
-    if (!(first || second) || other.getType() != x.getType())
+    double number = first ? *first : second.value_or(0);
+    if (number == 0 || !std::isfinite(number) || other.getType() != x.getType())
       break;
-    scale *= first ? *first : *second;
+    scale *= number;
     x = other;
   }
   return x;
@@ -210,7 +212,7 @@ struct ComposedAttention : OpRewritePattern<MatMulOp> {
     if (!softmax || !(zeroRows || p.hasOneUse()) || int64_t(softmax.getAxis()) != rank - 1)
       return failure();
     std::optional<Scores> scores = ScoresMatcher().match(softmax.getX());
-    if (!scores || scores->product.getTransposeA())
+    if (!scores || scores->product.getTransposeA() || !std::isfinite(scores->scale))
       return failure();
     MatMulOp product = scores->product;
     Value q = product.getA(), k = product.getB(), v = op.getB();

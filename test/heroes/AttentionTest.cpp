@@ -254,6 +254,9 @@ TEST_P(AttentionTest, Forms) {
              .bias = {1, 2, 20, 1}});
   batch.add({.queries = 5, .keys = 100, .depth = 8, .width = 8, .size = 40});
   batch.add({.element = "bf16", .samples = 2, .heads = 2, .keyHeads = 2, .queries = 70, .keys = 77, .drops = true});
+  batch.add({.queries = 400, .keys = 128, .before = 300});
+  batch.add({.queries = 128, .keys = 400, .after = 300});
+  batch.add({.queries = 130, .keys = 200, .after = 1}); // the last key of a block's queries is the first one of a tile
   batch.add({.queries = 70, .keys = 20, .after = -60, .zeroRows = true}); // most queries see nothing
   batch.run();
 }

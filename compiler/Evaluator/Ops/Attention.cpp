@@ -77,9 +77,9 @@ struct AttentionModel : EvalModel<AttentionModel, AttentionOp> {
       double largest = heads.lowest, sum = 0;
       for (int64_t n = 0; n < heads.keys; ++n)
         largest = std::max(largest, p[n] = heads.score(row, n));
-      bool none = heads.op.getZeroRows() && largest == heads.lowest;
       for (double &number : p)
-        sum += number = none ? 0 : std::exp(number - largest);
+        sum += number = std::exp(number - largest);
+      bool none = heads.op.getZeroRows() && sum == 0;
       double *y = e.results[0].values.data() + row * heads.width;
       for (int64_t n = 0; n < heads.keys; ++n)
         for (int64_t i = 0, at = heads.keyAt(row, n, heads.width); i < heads.width; ++i)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/AttentionForm.h"
 #include <cfloat>
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
@@ -18,8 +19,13 @@ Value AttentionForm::ofHeads(const GraphBuilder &b, Value x) const {
 
 /// s of graph.attention without its mask, in at least fp32.
 Value AttentionForm::openScores(const GraphBuilder &b) const {
-  Value product = b.matmul(rows(b, q), k, /*transposeA=*/false, /*transposeB=*/true);
-  Value s = b.mul(b.up(ofHeads(b, product)), scale);
+  // In f16 the product could be beyond 65504, where the scores are not.
+  bool scalesBefore = elementOf(q).isF16() && std::abs(scale) < 1;
+  Value factor = scalesBefore ? b.cast(b.mul(b.up(q), scale), elementOf(q)) : q;
+  Value product = b.matmul(rows(b, factor), k, /*transposeA=*/false, /*transposeB=*/true);
+  Value s = b.up(ofHeads(b, product));
+  if (!scalesBefore)
+    s = b.mul(s, scale);
   return bias ? b.add(s, bias) : s;
 }
 /// Returns which keys are not hidden; null where all are not.

@@ -31,7 +31,12 @@ struct AttentionForm {
     form.scale = op.getScale().convertToDouble();
     if (op.getFill())
       form.fill = op.getFill()->convertToDouble();
-    form.before = op.getBefore(), form.after = op.getAfter();
+    // Beyond the sum of the extents a bound says nothing more.
+    auto bound = [&](std::optional<int64_t> v) {
+      int64_t most = form.queries() + form.keys();
+      return v ? std::optional(std::clamp(*v, -most, most)) : std::nullopt;
+    };
+    form.before = bound(op.getBefore()), form.after = bound(op.getAfter());
     form.zeroRows = op.getZeroRows();
     form.seed = op.getSeed(), form.step = op.getStep();
     form.ratio = op.getRatioAttr(), form.salt = op.getSaltAttr();

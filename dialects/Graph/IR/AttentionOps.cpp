@@ -1,6 +1,6 @@
 //===- AttentionOps.cpp - attention: shapes and checks -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/AttentionForm.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -42,7 +42,8 @@ static LogicalResult verifyOperands(OpT op) {
   }
   if (op.getBias() && elementOf(op.getBias()) != computeType(element))
     return op.emitOpError("needs a bias of ") << computeType(element) << ", not " << op.getBias().getType();
-  int64_t before = op.getBefore().value_or(INT32_MAX), after = op.getAfter().value_or(INT32_MAX);
+  AttentionForm form = AttentionForm::of(op);
+  int64_t most = q[2] + k[2], before = form.before.value_or(most), after = form.after.value_or(most);
   if (!op.getZeroRows() && (after < 0 || before + after < 0 || q[2] - before > k[2]))
     return op.emitOpError("hides all keys of a query by before and after, which needs zero_rows");
   bool drops = bool(op.getSeed());

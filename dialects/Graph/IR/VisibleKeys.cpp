@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/VisibleKeys.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/DenseMap.h"
 #include <cmath>
+#include <cstring>
 #include <functional>
 
 using namespace mlir;
@@ -128,6 +130,8 @@ private:
   }
 
   std::optional<Row> ofConstant(ConstantOp constant, int64_t columns, int64_t rows) const {
+    if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue()))
+      return ofResource(resource, columns, rows == 1 ? 0 : row * columns);
     auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
     if (!dense)
       return std::nullopt;
@@ -144,6 +148,30 @@ private:
         result[i] = isUnsigned ? double(number.getZExtValue()) : double(number.getSExtValue());
       }
     return result;
+  }
+
+  /// Reads elements as importers store large initializers: in their order, a boolean in a byte.
+  static std::optional<Row> ofResource(DenseResourceElementsAttr resource, int64_t columns, int64_t begin) {
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob)
+      return std::nullopt;
+    Type element = resource.getElementType();
+    const char *data = blob->getData().data();
+    Row result;
+    auto read = [&](auto zero) {
+      for (int64_t i = begin; i < begin + columns; ++i) {
+        std::memcpy(&zero, data + i * int64_t(sizeof(zero)), sizeof(zero));
+        result.push_back(double(zero));
+      }
+      return result;
+    };
+    if (element.isF32())
+      return read(float());
+    if (element.isInteger(1))
+      return read(uint8_t());
+    if (element.isInteger(64))
+      return read(int64_t());
+    return std::nullopt;
   }
 
   static constexpr int kDeepest = 32;
@@ -174,11 +202,10 @@ std::optional<VisibleKeys::Band> VisibleKeys::band(int64_t keys) const {
 
 std::optional<VisibleKeys> graph::visibleKeys(Value mask, Value bias, std::optional<double> fill, int64_t queries,
                                               int64_t keys) {
-  constexpr double least = -1e30; // e^(least - s) is 0 for every score s that is computed in 16 bits or is of use
   constexpr int64_t most = int64_t(1) << 26; // scores, which take about a second
   if ((!mask && !bias) || queries * keys > most)
     return std::nullopt;
-  bool hides = mask && fill.value_or(-INFINITY) <= least;
+  bool hides = mask && fill.value_or(-INFINITY) <= kHidingScore;
   VisibleKeys result;
   for (int64_t row = 0; row < queries; ++row) {
     RowReader reader(row);
@@ -190,8 +217,8 @@ std::optional<VisibleKeys> graph::visibleKeys(Value mask, Value bias, std::optio
     auto at = [&](const RowReader::Row &numbers, int64_t n) { return numbers[numbers.size() == 1 ? 0 : n]; };
     auto sees = [&](int64_t n) {
       if (masks && at(*masks, n) == 0)
-        return !hides;                              // it has the fill as its score, whatever the bias is
-      return !biases || !(at(*biases, n) <= least); // NaN is seen
+        return !hides;                                     // it has the fill as its score, whatever the bias is
+      return !biases || !(at(*biases, n) <= kHidingScore); // NaN is seen
     };
     KeyRange range{.first = 0, .last = keys};
     while (range.first < range.last && !sees(range.first))

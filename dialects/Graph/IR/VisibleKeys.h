@@ -11,6 +11,10 @@ struct KeyRange {
   int64_t first = 0, last = 0;
 };
 
+/// A score of at most this number has a probability of exactly 0, beside every score that is computed in 16 bits or is
+/// of use.
+inline constexpr double kHidingScore = -1e30;
+
 /// The keys that the queries of an attention see.
 struct VisibleKeys {
   std::vector<KeyRange> ranges; ///< for each query
@@ -26,9 +30,9 @@ struct VisibleKeys {
 
 /// Returns, for each query of an attention with this mask, bias and fill (null without one), the smallest range with
 /// all keys that it sees, where mask and bias follow from constants alone and are the same for all samples and heads. A
-/// key is not seen where the mask is false and `fill` is at most -1e30 (or minus infinity), or where the mask is true
-/// and the bias is at most -1e30: p is exactly 0 there, unless a query sees no key at all. Nullopt where that is not
-/// known, where some query sees no key, or where there are so many scores that it takes seconds to tell.
+/// key is not seen where the mask is false and `fill` is at most kHidingScore (or minus infinity), or where the mask is
+/// true and the bias is at most kHidingScore: p is exactly 0 there, unless a query sees no key at all. Nullopt where
+/// that is not known, where some query sees no key, or where there are so many scores that it takes seconds to tell.
 std::optional<VisibleKeys> visibleKeys(mlir::Value mask, mlir::Value bias, std::optional<double> fill, int64_t queries,
                                        int64_t keys);
 

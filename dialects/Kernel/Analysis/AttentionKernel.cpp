@@ -104,7 +104,8 @@ StringRef kernel::whyNoAttentionKernel(Operation *op, const GpuArch &gpu) {
     return "it has no scores";
   // Rows, columns and blocks are counted in 32 bits.
   constexpr int64_t most = int64_t(1) << 30;
-  if (form.queries() > most || form.keys() > most || form.samples() * form.heads() * (form.queries() / 64 + 1) > most)
+  if (form.queries() > most || form.keys() > most || form.samples() * form.heads() * (form.queries() / 64 + 1) > most ||
+      form.samples() * form.keyHeads() * (form.keys() / 64 + 1) > most)
     return "it has too many scores";
   return {};
 }

@@ -137,9 +137,14 @@ static LogicalResult verifyAttention(DispatchOp dispatch) {
                   "is an attention whose operand " + Twine(operand.getOperandNumber()) +
                       " is none that its kernel reads where it lies",
                   hint);
-  for (Value v : dispatch.yielded())
+  llvm::SmallPtrSet<Value, 4> written;
+  for (Value v : dispatch.yielded()) {
     if (v.getDefiningOp() != op && !writesInPlace(v.getDefiningOp()))
       return fail(dispatch, "is an attention that yields something besides its results and their transposes", hint);
+    if (!written.insert(v.getDefiningOp() == op ? v : v.getDefiningOp()->getOperand(0)).second)
+      return fail(dispatch, "is an attention that yields one of its results twice",
+                  "yield it once, as it is or transposed");
+  }
   TargetAttr target = TargetAttr::of(dispatch);
   if (!target) // mpc-set-target will say it, and then the verifier looks again
     return success();

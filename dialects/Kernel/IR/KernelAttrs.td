@@ -67,7 +67,7 @@ def Kernel_FormAttr : EnumAttr<Kernel_Dialect, Kernel_Form, "form"> {
     - `row`: the same, with some results that have an element for each point (softmax, norms);
     - `scatter`: one graph.scatter, which adds to the elements that its indices name;
     - `batch`: several small loop dispatches in one launch;
-    - `attention` (GPUs): one graph.attention or graph.attention_grad of inputs, whose scores stay in registers.
+    - `attention` (GPUs): one graph.attention or graph.attention_grad, whose scores stay in registers; it reads inputs, or slices and transposes of them, and yields results or their transposes.
   }];
 }
 
@@ -79,7 +79,7 @@ def Kernel_ContractionAttr : AttrDef<Kernel_Dialect, "Contraction"> {
     numbers that differ from their defaults. The schedule is one of the candidates that the target has for the dispatch
     (passes/Lowering/Schedule/Schedule.h); any other one is an error where the kernel is emitted. The numbers name the candidate: what it divides among warps, and the registers
     and blocks that it is made for, are in the target's table and not in the attribute.
-    Of an attention, m is the number of queries of a block, n that of the keys which it takes at a time, and k the size of a head, rounded up.
+    Of an attention, m is the number of queries of a block, n that of the keys which it takes at a time, and k the size of a head, rounded up; for dk and dv, m counts keys and n queries.
   }];
   let parameters = (ins AttrParameter<"::mpc::kernel::Contraction", "the numbers">:$schedule);
   let hasCustomAssemblyFormat = 1;

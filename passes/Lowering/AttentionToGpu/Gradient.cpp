@@ -40,7 +40,6 @@ static std::pair<Value, Value> probability(Fragments &f, Scores &scores, const P
   p = c.select(exists, p, 0);
   dp = scores.dropped(dp, place);
   Value ds = c.mul(c.mul(p, c.sub(dp, statistics[2])), f.form.scale);
-  ds = c.select(exists, ds, 0);
   if (hidden && f.form.fill) // a number in place of the score is no function of q and k
     ds = c.select(hidden, 0, ds);
   return {scores.dropped(p, place), ds};

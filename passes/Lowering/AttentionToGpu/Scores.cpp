@@ -84,18 +84,18 @@ Value Scores::dropped(Value x, const Place &place) {
 }
 
 /// Returns the tiles of `extent` that hold first - down ... first + count - 1 + up, as far as these are numbers below
-/// `all`; without `down` or `up` there is no bound on that side.
+/// `all`; without `down` or `up` there is no bound on that side. Neither bound is beyond the sum of the extents
+/// (AttentionForm::of), so nothing overflows.
 std::pair<Value, Value> Scores::tiles(Value first, int64_t count, int64_t extent, std::optional<int64_t> down,
                                       std::optional<int64_t> up, int64_t all) {
   Code &c = f.c;
   Value low = c.i32(0), high = c.i32(llvm::divideCeil(all, extent));
   if (f.form.fill) // a hidden key has a score
     return {low, high};
-  auto clamped = [&](int64_t v) { return std::clamp<int64_t>(v, -all - count, all + count); };
   if (down)
-    low = c.div(c.max(c.sub(first, clamped(*down)), 0), extent);
+    low = c.div(c.max(c.sub(first, *down), 0), extent);
   if (up) {
-    Value end = c.max(c.add(first, count + clamped(*up)), 0);
+    Value end = c.max(c.add(first, count + *up), 0);
     high = c.min(high, c.div(c.add(end, extent - 1), extent));
   }
   return {low, high};

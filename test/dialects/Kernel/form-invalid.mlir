@@ -189,3 +189,17 @@ func.func @attention_on_the_host(%q: tensor<1x1x16x16xf16>) -> tensor<1x1x16x16x
   }
   return %0 : tensor<1x1x16x16xf16>
 }
+
+// -----
+module attributes {kernel.target = #kernel.target<"sm_80">} {
+func.func @twice(%q: tensor<1x1x16x16xf16>) -> (tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>) {
+  // expected-error @+2 {{is an attention that yields one of its results twice}}
+  // expected-note @+1 {{hint: yield it once, as it is or transposed}}
+  %0:2 = kernel.dispatch attention "a"(%q) : (tensor<1x1x16x16xf16>) -> (tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>) {
+  ^bb0(%a: tensor<1x1x16x16xf16>):
+    %y, %l, %s = graph.attention %a, %a, %a {scale = 1.0 : f64} : (tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>) -> (tensor<1x1x16x16xf16>, tensor<1x1x16x1xf32>, tensor<1x1x16x1xf32>)
+    kernel.yield %y, %y : tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>
+  }
+  return %0#0, %0#1 : tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>
+}
+}

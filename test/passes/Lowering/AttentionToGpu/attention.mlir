@@ -1,5 +1,5 @@
-// RUN: mpc-opt %s --mpc-decompose-attention --canonicalize --mpc-form-dispatches --mpc-schedule | FileCheck %s
-// RUN: mpc-opt %s --mpc-decompose-attention --canonicalize --mpc-form-dispatches --mpc-schedule --mpc-emit-kernels | FileCheck %s --check-prefix=KERNEL
+// RUN: mpc-opt %s --split-input-file --mpc-decompose-attention --canonicalize --mpc-form-dispatches --mpc-schedule | FileCheck %s
+// RUN: mpc-opt %s --split-input-file --mpc-decompose-attention --canonicalize --mpc-form-dispatches --mpc-schedule --mpc-plan-loops --mpc-emit-kernels | FileCheck %s --check-prefix=KERNEL
 
 // Causal attention as a network writes it: queries, keys and values are parts of one product's rows. They are read where they lie, the mask is gone, and y is written where
 // the next product reads it.
@@ -11,7 +11,6 @@ module attributes {kernel.target = #kernel.target<"sm_90a">} {
 // KERNEL: llvm.func @k0({{.*}} attributes {kernel.entry = #kernel.entry<threads = 128
 // KERNEL: kernel.mma bf16 16
 // KERNEL: kernel.approx exp2
-// KERNEL-NOT: llvm.func
 func.func @main(%x: tensor<2x80x192xbf16>) -> tensor<2x80x64xbf16> {
   %row = graph.iota {axis = 0 : i64} : tensor<80x80xi64>
   %column = graph.iota {axis = 1 : i64} : tensor<80x80xi64>
@@ -30,5 +29,33 @@ func.func @main(%x: tensor<2x80x192xbf16>) -> tensor<2x80x64xbf16> {
   %6 = graph.transpose %y {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x4x80x16xbf16>) -> tensor<2x80x4x16xbf16>
   %7 = graph.reshape %6 : tensor<2x80x4x16xbf16> to tensor<2x80x64xbf16>
   return %7 : tensor<2x80x64xbf16>
+}
+}
+
+// -----
+// A gated network multiplies before it transposes: what the kernel reads is in memory. The kernel of dk and dv writes transposes, too.
+module attributes {kernel.target = #kernel.target<"sm_80">} {
+// CHECK-LABEL: func.func @gated
+// CHECK: %[[DY:.*]] = kernel.dispatch pointwise "mul"
+// CHECK: kernel.dispatch attention "transpose+attention_grad"(%[[DY]], {{.*}}tensor<2x80x4x16xf16>)
+func.func @gated(%q: tensor<2x4x80x16xf16>, %k: tensor<2x4x80x16xf16>, %v: tensor<2x4x80x16xf16>, %s: tensor<2x4x80x1xf32>, %g: tensor<2x80x4x16xf16>, %h: tensor<2x80x4x16xf16>)
+    -> (tensor<2x80x4x16xf16>, tensor<2x4x80x16xf16>, tensor<2x4x80x16xf16>) {
+  %0 = graph.mul %g, %h : (tensor<2x80x4x16xf16>, tensor<2x80x4x16xf16>) -> tensor<2x80x4x16xf16>
+  %dy = graph.transpose %0 {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x80x4x16xf16>) -> tensor<2x4x80x16xf16>
+  %dq, %dk, %dv = graph.attention_grad %q, %k, %v from %s, %s, %s, %dy {scale = 0.25 : f64} : (tensor<2x4x80x16xf16>, tensor<2x4x80x16xf16>, tensor<2x4x80x16xf16>, tensor<2x4x80x1xf32>, tensor<2x4x80x1xf32>, tensor<2x4x80x1xf32>, tensor<2x4x80x16xf16>) -> (tensor<2x4x80x16xf16>, tensor<2x4x80x16xf16>, tensor<2x4x80x16xf16>)
+  %1 = graph.transpose %dq {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x4x80x16xf16>) -> tensor<2x80x4x16xf16>
+  return %1, %dk, %dv : tensor<2x80x4x16xf16>, tensor<2x4x80x16xf16>, tensor<2x4x80x16xf16>
+}
+
+// Keys that a number above the lowest ones hides are seen, so the mask and the number stay.
+// CHECK-LABEL: func.func @seen_behind_the_mask
+// CHECK: graph.attention %{{.*}} mask %{{.*}} {fill = -1.000000e+04 : f64, scale = 2.500000e-01 : f64}
+func.func @seen_behind_the_mask(%q: tensor<1x2x8x16xf16>, %k: tensor<1x2x8x16xf16>, %v: tensor<1x2x8x16xf16>) -> tensor<1x2x8x16xf16> {
+  %row = graph.iota {axis = 0 : i64} : tensor<8x8xi64>
+  %column = graph.iota {axis = 1 : i64} : tensor<8x8xi64>
+  %sees = graph.compare lt %column, %row : (tensor<8x8xi64>, tensor<8x8xi64>) -> tensor<8x8xi1>
+  %mask = graph.reshape %sees : tensor<8x8xi1> to tensor<1x1x8x8xi1>
+  %y, %largest, %sum = graph.attention %q, %k, %v mask %mask {scale = 0.25 : f64, fill = -1.0e4 : f64} : (tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x1x8x8xi1>) -> (tensor<1x2x8x16xf16>, tensor<1x2x8x1xf32>, tensor<1x2x8x1xf32>)
+  return %y : tensor<1x2x8x16xf16>
 }
 }
