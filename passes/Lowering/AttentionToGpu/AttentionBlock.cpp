@@ -89,3 +89,26 @@ void AttentionBlock::store(const HeadLayout &to, Value sample, Value head, Array
 Value AttentionBlock::statistic(const HeadLayout &of, Value query) {
   return c.at(of.at(c, sample, head, 4), c.mul(c.wide(query), of.row * 4));
 }
+
+KeysAndValues::KeysAndValues(AttentionBlock &block, Value memory)
+    : block(block), keys(block.c, block.kernel.tiles.columns, block.kernel.tensors.k.width,
+                         block.kernel.tiles.threads(), block.thread),
+      values(block.c, block.kernel.tiles.columns, block.kernel.tensors.v.width, block.kernel.tiles.threads(),
+             block.thread),
+      memory(memory) {
+  const Kernel &kernel = block.kernel;
+  Value head = block.c.div(block.head, kernel.form.heads() / kernel.form.keyHeads());
+  k = kernel.tensors.k.at(block.c, block.sample, head);
+  v = kernel.tensors.v.at(block.c, block.sample, head);
+}
+
+Value KeysAndValues::keysAt(Value stage) {
+  Code &c = block.c;
+  return c.at(memory, c.wide(c.mul(stage, keys.bytes() + values.bytes())));
+}
+
+void KeysAndValues::start(Value tile, Value stage) {
+  Value row = block.c.mul(tile, block.kernel.tiles.columns);
+  keys.copy(keysAt(stage), k, block.kernel.tensors.k, row);
+  values.copy(valuesAt(stage), v, block.kernel.tensors.v, row);
+}

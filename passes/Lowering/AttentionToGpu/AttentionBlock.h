@@ -48,6 +48,22 @@ public:
   Value statistic(const HeadLayout &of, Value query);
 };
 
+/// The kernels that walk over keys have tiles of these and of their values, in two stages.
+class KeysAndValues {
+public:
+  /// `memory` is where the stages start in shared memory.
+  KeysAndValues(AttentionBlock &block, Value memory);
+  void start(Value tile, Value stage);
+  Value keysAt(Value stage);
+  Value valuesAt(Value stage) { return block.c.at(keysAt(stage), keys.bytes()); }
+
+  AttentionBlock &block;
+  HeadTile keys, values;
+
+private:
+  Value k, v, memory; ///< the head's first rows, and where the stages start
+};
+
 /// Returns how many registers of a thread hold its part of 16 rows of `columns` sums.
 constexpr int64_t sumsOf(int64_t columns) { return llvm::alignTo(columns, 16) / 8 * 4; }
 

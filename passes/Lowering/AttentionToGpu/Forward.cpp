@@ -10,33 +10,23 @@ using namespace mpc::attention;
 void mpc::attention::emitForward(const Kernel &kernel) {
   const graph::AttentionForm &form = kernel.form;
   const Tensors &t = kernel.tensors;
-  int64_t columns = kernel.tiles.columns, group = form.heads() / form.keyHeads();
+  int64_t columns = kernel.tiles.columns;
   AttentionBlock block(kernel, form.queries(), form.heads());
   Code &c = block.c;
   Fragments &f = block.f;
   Scores scores(f, block.sample, block.head);
   HeadTile queries(c, kernel.tiles.rows, t.q.width, kernel.tiles.threads(), block.thread);
-  HeadTile keys(c, columns, t.k.width, kernel.tiles.threads(), block.thread);
-  HeadTile values(c, columns, t.v.width, kernel.tiles.threads(), block.thread);
-  Value keyHead = c.div(block.head, group);
-  Value q = t.q.at(c, block.sample, block.head), k = t.k.at(c, block.sample, keyHead),
-        v = t.v.at(c, block.sample, keyHead);
   auto [first, last] = scores.keyTiles(block.firstRow, kernel.tiles.rows, columns);
 
-  queries.copy(block.memory, q, t.q, block.firstRow);
+  queries.copy(block.memory, t.q.at(c, block.sample, block.head), t.q, block.firstRow);
   block.commit();
   block.arrive();
   std::vector<Values> ofQueries;
   for (int step = 0; step < queries.steps(); ++step)
     ofQueries.push_back(block.warpRows(queries, block.memory, step));
 
-  Value ring = c.at(block.memory, queries.bytes());
-  auto keysAt = [&](Value stage) { return c.at(ring, c.wide(c.mul(stage, keys.bytes() + values.bytes()))); };
-  auto start = [&](Value tile, Value stage) {
-    Value row = c.mul(tile, columns), at = keysAt(stage);
-    keys.copy(at, k, t.k, row);
-    values.copy(c.at(at, keys.bytes()), v, t.v, row);
-  };
+  KeysAndValues tiles(block, c.at(block.memory, queries.bytes()));
+  auto start = [&](Value tile, Value stage) { tiles.start(tile, stage); };
   Value rows[2] = {block.row(0), block.row(1)};
   Index places[2] = {scores.queryIndex(rows[0]), scores.queryIndex(rows[1])};
   // Carried are the sums of y, then for each of the thread's two rows the largest score and the sum of exponentials.
@@ -47,7 +37,7 @@ void mpc::attention::emitForward(const Kernel &kernel) {
   Values result = block.walk(first, last, init, start, [&](Value tile, Value stage, ValueRange carried) {
     Values y(carried.take_front(sums)), largest(carried.slice(sums, 2)), sum(carried.slice(sums + 2, 2));
     Values s = block.zeros(sumsOf(columns));
-    block.timesRows(s, keys, keysAt(stage), columns, [&](int step) { return ofQueries[step]; });
+    block.timesRows(s, tiles.keys, tiles.keysAt(stage), columns, [&](int step) { return ofQueries[step]; });
     Values rowLargest = largest;
     SmallVector<std::pair<Value, Index>> keyOf; // for each column of the thread
     for (int64_t j = 0; j < columns / 8; ++j)
@@ -78,7 +68,7 @@ void mpc::attention::emitForward(const Kernel &kernel) {
     }
     for (auto [i, number] : llvm::enumerate(y))
       number = c.mul(number, factor[i / 2 % 2]);
-    block.timesElements(y, values, c.at(keysAt(stage), keys.bytes()), columns,
+    block.timesElements(y, tiles.values, tiles.valuesAt(stage), columns,
                         [&](int step) { return f.asFactor(ArrayRef<Value>(s).slice(size_t(step) * 8, 8)); });
     y.append(rowLargest);
     y.append(sum);

@@ -48,27 +48,17 @@ static std::pair<Value, Value> probability(Fragments &f, Scores &scores, const P
 void mpc::attention::emitQueryGradient(const Kernel &kernel) {
   const graph::AttentionForm &form = kernel.form;
   const Tensors &t = kernel.tensors;
-  int64_t columns = kernel.tiles.columns, group = form.heads() / form.keyHeads();
+  int64_t columns = kernel.tiles.columns;
   AttentionBlock block(kernel, form.queries(), form.heads());
   Code &c = block.c;
   Fragments &f = block.f;
   Scores scores(f, block.sample, block.head);
-  HeadTile keys(c, columns, t.k.width, kernel.tiles.threads(), block.thread);
-  HeadTile values(c, columns, t.v.width, kernel.tiles.threads(), block.thread);
-  Value keyHead = c.div(block.head, group);
   Value q = t.q.at(c, block.sample, block.head), dy = t.dy.at(c, block.sample, block.head);
-  Value k = t.k.at(c, block.sample, keyHead), v = t.v.at(c, block.sample, keyHead);
   auto [first, last] = scores.keyTiles(block.firstRow, kernel.tiles.rows, columns);
   OwnRows own(block, t.q, t.dy, q, dy);
 
-  int64_t stageBytes = keys.bytes() + values.bytes();
-  Value ring = c.at(block.memory, own.bytes());
-  auto keysAt = [&](Value stage) { return c.at(ring, c.wide(c.mul(stage, stageBytes))); };
-  auto start = [&](Value tile, Value stage) {
-    Value row = c.mul(tile, columns), at = keysAt(stage);
-    keys.copy(at, k, t.k, row);
-    values.copy(c.at(at, keys.bytes()), v, t.v, row);
-  };
+  KeysAndValues tiles(block, c.at(block.memory, own.bytes()));
+  auto start = [&](Value tile, Value stage) { tiles.start(tile, stage); };
   Value rows[2] = {block.row(0), block.row(1)};
   Index places[2] = {scores.queryIndex(rows[0]), scores.queryIndex(rows[1])};
   Values statistics[2];
@@ -80,9 +70,8 @@ void mpc::attention::emitQueryGradient(const Kernel &kernel) {
   Values dq =
       block.walk(first, last, block.zeros(sumsOf(t.q.width)), start, [&](Value tile, Value stage, ValueRange carried) {
         Values sums(carried), s = block.zeros(sumsOf(columns)), dp = block.zeros(sumsOf(columns));
-        Value valuesAt = c.at(keysAt(stage), keys.bytes());
-        block.timesRows(s, keys, keysAt(stage), columns, [&](int step) { return own.ofFirst(step); });
-        block.timesRows(dp, values, valuesAt, columns, [&](int step) { return own.ofSecond(step); });
+        block.timesRows(s, tiles.keys, tiles.keysAt(stage), columns, [&](int step) { return own.ofFirst(step); });
+        block.timesRows(dp, tiles.values, tiles.valuesAt(stage), columns, [&](int step) { return own.ofSecond(step); });
         for (int64_t j = 0; j < columns / 8; ++j)
           for (int p : {0, 1}) {
             Value key = c.add(c.add(c.mul(tile, columns), f.column()), 8 * j + p);
@@ -94,7 +83,7 @@ void mpc::attention::emitQueryGradient(const Kernel &kernel) {
               score = probability(f, scores, place, exists, score, dp[j * 4 + 2 * h + p], statistics[h]).second;
             }
           }
-        block.timesElements(sums, keys, keysAt(stage), columns,
+        block.timesElements(sums, tiles.keys, tiles.keysAt(stage), columns,
                             [&](int step) { return f.asFactor(ArrayRef<Value>(s).slice(size_t(step) * 8, 8)); });
         return sums;
       });
