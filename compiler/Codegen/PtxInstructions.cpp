@@ -20,11 +20,11 @@ static void count(StringRef line, PtxInstructions &counts, StringSet<> &labels) 
   line = line.trim();
   if (line.starts_with("$") && line.contains(':'))
     labels.insert(line.take_until([](char c) { return c == ':'; }));
-  if (!line.ends_with(";") || line.starts_with("."))
-    return;
-  ++counts.all;
-  if (size_t target = line.find('$'); target != StringRef::npos)
-    counts.loops |= labels.contains(line.substr(target).drop_back(1));
+  if (line.ends_with(";") && !line.starts_with(".")) { // the end of an instruction, which may take several lines
+    ++counts.all;
+    if (size_t target = line.find('$'); target != StringRef::npos)
+      counts.loops |= labels.contains(line.substr(target).drop_back(1));
+  }
   if (line.consume_front("@")) // a predicate
     line = line.split(' ').second;
   StringRef name = line.take_until([](char c) { return isSpace(c) || c == ';'; });
