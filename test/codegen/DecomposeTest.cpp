@@ -208,18 +208,19 @@ static void checkAttention(const std::string &t, const std::string &operands, co
   std::string heads = std::to_string(keyHeads), s = t == "f64" ? "f64" : "f32";
   std::string q = "tensor<2x4x16x8x" + t + ">", k = "tensor<2x" + heads + "x24x8x" + t + ">",
               v = "tensor<2x" + heads + "x24x4x" + t + ">", y = "tensor<2x4x16x4x" + t + ">",
-              lse = "tensor<2x4x16x1x" + s + ">", attrs = " {scale = 0.25 : f64" + attributes + "} : ";
+              ofQuery = "tensor<2x4x16x1x" + s + ">", attrs = " {scale = 0.25 : f64" + attributes + "} : ";
   double absolute = t == "f64" ? 1e-12 : t == "f32" ? 4e-6 : t == "f16" ? 4e-3 : 3e-2;
   std::string shared = "%q: " + q + ", %k: " + k + ", %v: " + v + arguments;
   check(shared,
-        before + "%r, %l = graph.attention %q, %k, %v" + operands + attrs + "(" + q + ", " + k + ", " + v + types +
-            ") -> (" + y + ", " + lse + ")",
-        y + ", " + lse, 2, absolute, {{-1, 1}, {-1, 1}, {-1, 1}, {0, 1}}, false, blockBytes);
-  check("%lse: " + lse + ", %y: " + y + ", %dy: " + y + ", " + shared,
-        before + "%r, %dk, %dv = graph.attention_grad %q, %k, %v" + operands + " from %y, %lse, %dy" + attrs + "(" + q +
-            ", " + k + ", " + v + types + ", " + y + ", " + lse + ", " + y + ") -> (" + q + ", " + k + ", " + v + ")",
-        q + ", " + k + ", " + v, 2, absolute, {{2, 4}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {0, 1}}, false,
-        blockBytes);
+        before + "%r, %l, %u = graph.attention %q, %k, %v" + operands + attrs + "(" + q + ", " + k + ", " + v + types +
+            ") -> (" + y + ", " + ofQuery + ", " + ofQuery + ")",
+        y + ", " + ofQuery + ", " + ofQuery, 2, absolute, {{-1, 1}, {-1, 1}, {-1, 1}, {0, 1}}, false, blockBytes);
+  check("%l: " + ofQuery + ", %u: " + ofQuery + ", %d: " + ofQuery + ", %dy: " + y + ", " + shared,
+        before + "%r, %dk, %dv = graph.attention_grad %q, %k, %v" + operands + " from %l, %u, %d, %dy" + attrs + "(" +
+            q + ", " + k + ", " + v + types + ", " + ofQuery + ", " + ofQuery + ", " + ofQuery + ", " + y + ") -> (" +
+            q + ", " + k + ", " + v + ")",
+        q + ", " + k + ", " + v, 2, absolute, {{1, 2}, {1, 2}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {-1, 1}, {0, 1}},
+        false, blockBytes);
 }
 
 /// Blocks of 512 bytes divide the scores of 12 KB into trips of one head and blocks of a few queries; larger ones into
@@ -268,17 +269,17 @@ TEST(Decompose, AttentionsThatShareABias) {
   auto attention = [&](std::string names, std::string keys, std::string keyType, std::string extra, std::string types,
                        std::string attributes) {
     return names + " = graph.attention %q, " + keys + ", " + keys + extra + " {scale = 0.5 : f64" + attributes +
-           "} : (" + q + ", " + keyType + ", " + keyType + types + ") -> (" + q + ", " + l + ")\n";
+           "} : (" + q + ", " + keyType + ", " + keyType + types + ") -> (" + q + ", " + l + ", " + l + ")\n";
   };
   std::string bias = ", tensor<1x1x1x1xf32>", mask = ", tensor<1x1x1x1xi1>";
   for (int64_t blockBytes : {0, 512}) {
     check("%q: " + q + ", %k: " + k,
-          constants + attention("%a, %la", "%q", q, " bias %z", bias, "") +
-              attention("%r, %lr", "%k", k, " bias %z", bias, ""),
+          constants + attention("%a, %la, %ua", "%q", q, " bias %z", bias, "") +
+              attention("%r, %lr, %ur", "%k", k, " bias %z", bias, ""),
           q, 2, 4e-6, {{-1, 1}}, false, blockBytes);
     check("%q: " + q + ", %k: " + k,
-          constants + attention("%r, %lr", "%k", k, " mask %none bias %h", mask + bias, ", fill = -1.0e4 : f64"), q, 2,
-          4e-6, {{-1, 1}}, false, blockBytes);
+          constants + attention("%r, %lr, %ur", "%k", k, " mask %none bias %h", mask + bias, ", fill = -1.0e4 : f64"),
+          q, 2, 4e-6, {{-1, 1}}, false, blockBytes);
   }
 }
 
@@ -287,8 +288,9 @@ TEST(Decompose, AttentionToManyEqualKeys) {
   std::string q = "tensor<1x2x4x4xf16>", k = "tensor<1x2x2048x4xf16>", l = "tensor<1x2x4x1xf32>";
   for (int64_t blockBytes : {0, 1024})
     check("%q: " + q + ", %k: " + k,
-          "%v = graph.constant dense<40.0> : " + k + "\n%r, %l = graph.attention %q, %k, %v {scale = 0.5 : f64} : (" +
-              q + ", " + k + ", " + k + ") -> (" + q + ", " + l + ")",
+          "%v = graph.constant dense<40.0> : " + k +
+              "\n%r, %l, %u = graph.attention %q, %k, %v {scale = 0.5 : f64} : (" + q + ", " + k + ", " + k + ") -> (" +
+              q + ", " + l + ", " + l + ")",
           q, 2, 0.1, {{-0.1, 0.1}}, false, blockBytes);
 }
 
