@@ -63,7 +63,7 @@ private:
   int64_t depth, width;
   double unit, least; ///< the largest relative error of one rounding, and its error of a number near zero
   AttentionNumbers numbers;
-  // Of one query: its number, that of its first key, and its scores, probabilities and their errors.
+  // These belong to one query: its number, that of its first key, and its scores, probabilities and their errors.
   int64_t row = 0, firstKey = 0;
   double largest = 0, logSum = 0;
   std::vector<double> s, p, ofP;

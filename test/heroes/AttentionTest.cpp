@@ -88,7 +88,7 @@ public:
       check(module, i);
   }
   ModuleOp module() { return *kernels; }
-  /// What a kernel computes, for messages.
+  /// Returns what a kernel computes, for messages.
   std::string nameOf(StringRef symbol) const {
     unsigned number = 0;
     symbol.consume_front("attention");

@@ -43,7 +43,7 @@ struct AttentionForm {
     return form;
   }
 
-  /// Whether keys may be hidden.
+  /// Returns whether keys may be hidden.
   bool hides() const { return mask || before || after; }
 
   /// The extent of the scores.
