@@ -375,6 +375,17 @@ private:
     return success();
   }
 
+  /// Adds what a loss of the network's own classifies by, unless an output holds it in some shape: scores of tokens
+  /// [batch, T, C] are rows [batch * T, C] in their loss. Where an output of another value is called `logits`, the
+  /// scores are `loss.logits`.
+  static void addLogits(Value logits, SmallVectorImpl<std::pair<std::string, Value>> &returned) {
+    auto holds = [&](const auto &output) { return stripViews(output.second) == stripViews(logits); };
+    if (!logits || llvm::any_of(returned, holds))
+      return;
+    bool taken = llvm::any_of(returned, [](const auto &output) { return output.first == "logits"; });
+    returned.emplace_back(taken ? "loss.logits" : "logits", logits);
+  }
+
   LogicalResult buildPredict(OpBuilder &at, const StepSpec &spec, bool losses) {
     EntryBuilder entry(forward);
     toEvalForm(entry);
@@ -384,9 +395,7 @@ private:
       if (name != lossName)
         returned.emplace_back(name, value);
     if (!lossName.empty())
-      if (Value logits = findClassification(entry.output(lossName)).logits;
-          logits && llvm::none_of(returned, [&](const auto &output) { return output.second == logits; }))
-        returned.emplace_back("logits", logits);
+      addLogits(findClassification(entry.output(lossName)).logits, returned);
     if (losses)
       addLossOutputs(entry, spec.loss, returned);
     if (!outputs.empty()) {
