@@ -274,6 +274,8 @@ static void form(SmallVector<DispatchOp> members) {
     op->moveAfter(behind);
     behind = op;
   };
+  // A view behind the batch stays: a barrier may wait there for another value.
+  llvm::erase_if(views, [&](Operation *view) { return outer->isBeforeInBlock(view); });
   llvm::for_each(views, moveBehind);
   for (Operation *reader : readers)
     if (isa<train::AssignOp>(reader) && reader->isBeforeInBlock(outer))

@@ -222,3 +222,33 @@ llvm.func @kernel(%x: !llvm.ptr<1>) {
   %0 = llvm.load %x : !llvm.ptr<1> -> i32
   llvm.return
 }
+
+// A barrier on a member's result waits for a value that comes behind the batch: it stays where it is.
+// CHECK-LABEL: func.func @barrier
+// CHECK: %[[BATCH:.*]]:2 = kernel.dispatch batch "second and 1 more"
+// CHECK: %[[LARGE:.*]] = kernel.dispatch contraction "later"
+// CHECK: graph.barrier %[[BATCH]]#0 after(%[[LARGE]]
+func.func @barrier(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %a = kernel.dispatch pointwise "first" (%x) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
+  ^bb0(%c: tensor<4x4xf32>):
+    %0 = graph.exp %c : tensor<4x4xf32>
+    kernel.yield %0 : tensor<4x4xf32>
+  }
+  %b = kernel.dispatch pointwise "second" (%y) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
+  ^bb0(%c: tensor<4x4xf32>):
+    %0 = graph.exp %c : tensor<4x4xf32>
+    kernel.yield %0 : tensor<4x4xf32>
+  }
+  %later = kernel.dispatch contraction "later" (%b, %y) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
+  ^bb0(%c: tensor<4x4xf32>, %d: tensor<4x4xf32>):
+    %0 = graph.matmul %c, %d : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    kernel.yield %0 : tensor<4x4xf32>
+  }
+  %waits = graph.barrier %a after(%later : tensor<4x4xf32>) {number = 0 : i64} : tensor<4x4xf32>
+  %last = kernel.dispatch contraction "last" (%waits, %later) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32> {
+  ^bb0(%c: tensor<4x4xf32>, %d: tensor<4x4xf32>):
+    %0 = graph.matmul %c, %d : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    kernel.yield %0 : tensor<4x4xf32>
+  }
+  return %later, %last : tensor<4x4xf32>, tensor<4x4xf32>
+}
