@@ -41,7 +41,7 @@ static void mergeLoops(Plan &plan, ArrayRef<Index> forms) {
 }
 
 /// Rows are walked one by one unless more bytes are read contiguously along the last kept dimension than along the
-/// last reduced one.
+/// last reduced one. What does not change along one of them, such as the mean of a row, is read once in either walk.
 static Walk chooseWalk(const Plan &plan, ArrayRef<Access> accesses) {
   if (!plan.reduces())
     return Walk::Points;
@@ -50,9 +50,10 @@ static Walk chooseWalk(const Plan &plan, ArrayRef<Access> accesses) {
   SymbolId column = plan.kept.back().factors.back(), row = plan.reduced.back().factors.back();
   int64_t alongColumn = 0, alongRow = 0;
   for (const Access &access : accesses) {
-    if (access.place.coefficient(column) == 1 && access.place.coefficient(row) != 0)
+    int64_t perColumn = access.place.coefficient(column), perRow = access.place.coefficient(row);
+    if (perColumn == 1 && perRow != 0)
       alongColumn += access.bytes;
-    if (access.place.coefficient(row) == 1)
+    if (perRow == 1 && perColumn != 0)
       alongRow += access.bytes;
   }
   return alongColumn > alongRow ? Walk::Columns : Walk::Rows;

@@ -127,6 +127,20 @@ func.func @scatter(%dy: tensor<32x64xf32>, %i: tensor<32xi64>) -> tensor<1000x64
   return %0 : tensor<1000x64xf32>
 }
 
+// The mean and the scale of a row, which do not change along it, say nothing about the walk, however many there are.
+// CHECK: kernel.dispatch reduction "row_numbers"{{.*}}loops = #kernel.loops<columns 1024x64 order =
+func.func @row_numbers(%x: tensor<1024x64xbf16>, %mean: tensor<1024x1xf32>, %scale: tensor<1024x1xf32>) -> tensor<64xf32> {
+  %0 = kernel.dispatch reduction "row_numbers" (%x, %mean, %scale) : (tensor<1024x64xbf16>, tensor<1024x1xf32>, tensor<1024x1xf32>) -> tensor<64xf32> {
+  ^bb0(%a: tensor<1024x64xbf16>, %b: tensor<1024x1xf32>, %c: tensor<1024x1xf32>):
+    %1 = graph.cast %a : tensor<1024x64xbf16> to tensor<1024x64xf32>
+    %2 = graph.sub %1, %b : (tensor<1024x64xf32>, tensor<1024x1xf32>) -> tensor<1024x64xf32>
+    %3 = graph.mul %2, %c : (tensor<1024x64xf32>, tensor<1024x1xf32>) -> tensor<1024x64xf32>
+    %4 = graph.reduce_sum %3 {axes = array<i64: 0>, keepdims = false} : (tensor<1024x64xf32>) -> tensor<64xf32>
+    kernel.yield %4 : tensor<64xf32>
+  }
+  return %0 : tensor<64xf32>
+}
+
 // On the host, what follows a library's call has loops; on a GPU all of it is one kernel, which has a schedule.
 // HOST: kernel.dispatch contraction "call"{{.*}} {loops = #kernel.loops<columns 256x64 order = [0, 1 by 32]>
 // GPU: kernel.dispatch contraction "call"(%{{.*}}, %{{.*}}) :
