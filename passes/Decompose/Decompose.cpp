@@ -120,6 +120,34 @@ struct RepeatMatrices : OpRewritePattern<MatMulOp> {
   }
 };
 
+/// argmax(x) = min of the positions where x is its maximum (or NaN, which counts as it); with `last` max in place of
+/// min. A GPU's threads share a reduction, where one thread alone would go through an argmax's axis.
+struct DecomposeArgMax : OpRewritePattern<ArgMaxOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ArgMaxOp op, PatternRewriter &rewriter) const override {
+    constexpr int64_t least = 32; // shorter axes are not worth two reductions
+    Value x = op.getX();
+    int64_t axis = op.getAxis(), extent = shapeOf(x)[axis];
+    if (extent < least)
+      return failure();
+    GraphBuilder m(rewriter, op.getLoc());
+    auto reduced = [&](bool smallest, Value v, bool keepdims) -> Value {
+      DenseI64ArrayAttr axes = rewriter.getDenseI64ArrayAttr(axis);
+      return smallest ? Value(m.create<ReduceMinOp>(v, axes, keepdims)) : Value(m.create<ReduceMaxOp>(v, axes, keepdims));
+    };
+    Value isBest = m.compare(Predicate::eq, x, reduced(op.getMin(), x, true));
+    if (isFloat(x))
+      isBest = m.create<OrOp>(isBest, m.compare(Predicate::ne, x, x));
+    Shape along(typeOf(x).getRank(), 1);
+    along[axis] = extent;
+    auto type = RankedTensorType::get(along, rewriter.getI64Type());
+    Value position = m.create<IotaOp>(type, axis);
+    Value candidates = m.select(isBest, position, m.splat(type.clone(ArrayRef<int64_t>()), op.getLast() ? 0 : double(extent - 1)));
+    rewriter.replaceOp(op, reduced(!op.getLast(), candidates, op.getKeepdims()));
+    return success();
+  }
+};
+
 struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
   using DecomposePassBase::DecomposePassBase;
   void runOnOperation() override {
@@ -133,9 +161,10 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
     populateScanPatterns(patterns);
     populateConcatPatterns(patterns);
     populateViewPatterns(patterns);
-    if (kernel::gpuOf(getOperation()))
+    if (kernel::gpuOf(getOperation())) {
+      patterns.add<DecomposeArgMax>(&getContext());
       populateDepthwisePatterns(patterns);
-    else // a GPU's kernel keeps its sums in f32 by itself
+    } else // a GPU's kernel keeps its sums in f32 by itself
       patterns.add<WidenScatter>(&getContext());
     populateSoftmaxPatterns(patterns);
     populateNormalizationPatterns(patterns);

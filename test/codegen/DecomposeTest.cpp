@@ -4,6 +4,7 @@
 #include "compiler/Evaluator/Evaluator.h"
 #include "passes/Decompose/Passes.h"
 #include "passes/Fusion/Passes.h"
+#include "passes/Target/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -16,9 +17,10 @@ using namespace mpc::test;
 
 /// Evaluates @f before and after mpc-decompose, rounding after every op, and compares. With `split` the dispatches of
 /// the host follow, and their reductions are split, at least one of them. `blockBytes` is that of
-/// mpc-decompose-attention.
+/// mpc-decompose-attention, `gpu` the GPU for which ops are decomposed.
 static void check(const std::string &arguments, const std::string &body, const std::string &types, double ulps,
-                  double absolute, std::vector<Draw> draws = {}, bool split = false, int64_t blockBytes = 0) {
+                  double absolute, std::vector<Draw> draws = {}, bool split = false, int64_t blockBytes = 0,
+                  const std::string &gpu = "") {
   SCOPED_TRACE(body);
   auto context = makeContext();
   std::string names = "%r";
@@ -37,6 +39,8 @@ static void check(const std::string &arguments, const std::string &body, const s
         draw(cast<RankedTensorType>(type), draws.empty() ? Draw() : draws[std::min(i, draws.size() - 1)], random));
   ASSERT_TRUE(succeeded(Evaluator(*module, EvalMode::Rounded).run("f", inputs, expected)));
   PassManager passes(context.get());
+  if (!gpu.empty())
+    passes.addPass(createSetTargetPass({.name = gpu}));
   passes.addPass(createDecomposeAttentionPass({.blockBytes = blockBytes}));
   passes.addPass(createDecomposePass());
   if (split)
@@ -96,6 +100,22 @@ TEST(Decompose, Losses) {
                       ignore + "} : (" + x + ", " + l + (weights.empty() ? "" : ", " + w) + ") -> " + y,
                   y, 4, 2e-6, {{-4, 4}, {low, 6}, {0.1, 2}});
           }
+}
+
+/// On a GPU an argmax along a long axis becomes reductions. Numbers of i32 tie, and logarithms of negative ones are NaN.
+TEST(Decompose, ArgMaxOfLongAxes) {
+  for (std::string t : {"f32", "f16", "i32", "ui8"})
+    for (std::string flags : {"", ", min", ", last", ", min, last"})
+      for (std::string axis : {"0", "1"}) {
+        std::string x = "tensor<40x33x" + t + ">", y = axis == "0" ? "tensor<33xi64>" : "tensor<40x1xi64>";
+        auto argmax = [&](const std::string &of) {
+          return "%r = graph.argmax " + of + " {axis = " + axis + " : i64, keepdims = " +
+                 (axis == "0" ? "false" : "true") + flags + "} : (" + x + ") -> " + y;
+        };
+        check("%x: " + x, argmax("%x"), y, 0, 0, {{t == "ui8" ? 0.0 : -3, 3}}, false, 0, "sm_80");
+        if (t[0] == 'f')
+          check("%x: " + x, "%n = graph.log %x : " + x + "\n" + argmax("%n"), y, 0, 0, {{-1, 30}}, false, 0, "sm_80");
+      }
 }
 
 /// A batch without elements has no statistics, but the gradients of scale and bias are sums of nothing.

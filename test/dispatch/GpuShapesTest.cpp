@@ -229,6 +229,24 @@ TEST(GpuShapes, ScatterAdd) {
   cases.run(/*exact=*/true);
 }
 
+/// Positions of extrema along axes that are long enough to be reductions (passes/Decompose).
+TEST(GpuShapes, ArgMax) {
+  Cases cases;
+  for (int i = 0; i < 24; ++i) {
+    int64_t rank = cases.pick(1, 3), axis = cases.pick(0, rank - 1);
+    Shape shape = cases.shape(rank, 400), reduced;
+    shape[axis] = cases.pick(30, 2000);
+    for (int64_t d = 0; d < rank; ++d)
+      if (d != axis)
+        reduced.push_back(shape[d]);
+    std::string x = tensor(shape, cases.element()), y = tensor(reduced, "i64"), flags = cases.pick(0, 1) ? ", min" : "";
+    flags += cases.pick(0, 1) ? ", last" : "";
+    cases.add({x}, "%r = graph.argmax %0 {axis = " + std::to_string(axis) + " : i64, keepdims = false" + flags + "} : (" + x + ") -> " + y,
+              y, {{-300, 300}});
+  }
+  cases.run(/*exact=*/true);
+}
+
 /// Depthwise convolutions and their gradients, which mpc-decompose makes windows and sums: one to three dimensions,
 /// strides, dilations, uneven padding, both layouts of activations and of weights, windows that are unrolled or not
 /// (7 x 7), and channels that do not fill a piece.
