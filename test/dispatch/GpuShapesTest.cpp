@@ -213,17 +213,22 @@ TEST(GpuShapes, Transposes) {
   cases.run(/*exact=*/true);
 }
 
-TEST(GpuShapes, ScatterAdd) {
+/// Some have more indices than a block looks at together, and more columns than it has threads.
+TEST(GpuShapes, Scatters) {
   Cases cases;
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 40; ++i) {
+    bool many = i % 4 == 0;
     int64_t rank = cases.pick(1, 3), axis = cases.pick(0, rank - 1);
-    Shape dx = cases.shape(rank, 6000), indices = cases.shape(cases.pick(1, 2), 300), dy(dx.begin(), dx.begin() + axis);
+    Shape dx = cases.shape(rank, many ? 60 : 6000), indices = cases.shape(cases.pick(1, 2), many ? 5000 : 300),
+          dy(dx.begin(), dx.begin() + axis);
     dy.insert(dy.end(), indices.begin(), indices.end());
     dy.insert(dy.end(), dx.begin() + axis + 1, dx.end());
     std::string element = cases.element(), x = tensor(dx, element), y = tensor(dy, element),
-                k = tensor(indices, cases.pick(0, 1) ? "i64" : "i32");
+                k = tensor(indices, cases.pick(0, 1) ? "i64" : "i32"),
+                mode = i % 3 ? "" : ", mode = #graph<scatter_mode " + std::string(i % 2 ? "max" : "min") + ">";
     cases.add({y, k},
-              "%r = graph.scatter %0, %1 {axis = " + std::to_string(axis) + " : i64} : (" + y + ", " + k + ") -> " + x,
+              "%r = graph.scatter %0, %1 {axis = " + std::to_string(axis) + " : i64" + mode + "} : (" + y + ", " + k +
+                  ") -> " + x,
               x, {{-2, 2}, {double(-dx[axis]), double(dx[axis] - 1)}});
   }
   cases.run(/*exact=*/true);

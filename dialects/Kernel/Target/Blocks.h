@@ -61,9 +61,8 @@ struct GpuBlocks {
   int64_t memberRowThreads = blockThreads; ///< the same in a batch, whose members have blocks of one size
   int64_t tile = 32;                       ///< the side of a transpose's tiles
   int64_t copyTile = 64; ///< the side of the tiles of values and their transposes, whose pieces are moved in 16 bytes
-  /// The blocks of a scatter that fill any GPU several times over; the most rows of a block, and the most
-  /// bytes of their sums.
-  int64_t scatterBlocks = 1024, scatterRows = 64, scatterBytes = 32768;
+  /// The blocks of a scatter that fill any GPU, and the most bytes of the results of one.
+  int64_t scatterBlocks = 512, scatterBytes = 32768;
   int64_t columnBlocks =
       2; ///< where a multiprocessor would get fewer blocks than this, those of a column reduction become narrower
 };
