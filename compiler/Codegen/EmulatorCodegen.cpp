@@ -7,6 +7,7 @@
 #include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/DeviceToEmulator/DeviceToEmulator.h"
 #include "passes/Lowering/DeviceToEmulator/Rewriter.h"
+#include "passes/Lowering/MathApprox/MathApprox.h"
 #include "runtime/abi/mpc/emulator.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -35,6 +36,7 @@ static_assert(emulator::Read == int(MPC_EMU_READ) && emulator::Write == int(MPC_
 /// Returns the object of a module, which is lowered in place; empty after an error, for which there is a
 /// diagnostic or the text in `error`.
 static std::string compileModule(ModuleOp module, const HostCpu &cpu, std::string &error) {
+  approximateExp(module);
   lowerDeviceArithmetic(module);
   if (failed(lowerToEmulator(module)) || failed(convertToLLVMDialect(module)))
     return {};

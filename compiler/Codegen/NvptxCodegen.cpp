@@ -8,6 +8,7 @@
 #include "dialects/Kernel/IR/SharedMemory.h"
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
+#include "passes/Lowering/MathApprox/MathApprox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -59,6 +60,7 @@ static std::unique_ptr<llvm::Module> lowerAndTranslate(ModuleOp module, llvm::LL
                          .report = {},
                          .instructions = {},
                          .sharedBytes = kernel::SharedMemory(function).bytes});
+  approximateExp(module);
   if (failed(lowerDeviceOps(module)))
     return nullptr;
   for (NvptxKernel &kernel : kernels)

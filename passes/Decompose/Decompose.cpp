@@ -133,7 +133,8 @@ struct DecomposeArgMax : OpRewritePattern<ArgMaxOp> {
     GraphBuilder m(rewriter, op.getLoc());
     auto reduced = [&](bool smallest, Value v, bool keepdims) -> Value {
       DenseI64ArrayAttr axes = rewriter.getDenseI64ArrayAttr(axis);
-      return smallest ? Value(m.create<ReduceMinOp>(v, axes, keepdims)) : Value(m.create<ReduceMaxOp>(v, axes, keepdims));
+      return smallest ? Value(m.create<ReduceMinOp>(v, axes, keepdims))
+                      : Value(m.create<ReduceMaxOp>(v, axes, keepdims));
     };
     Value isBest = m.compare(Predicate::eq, x, reduced(op.getMin(), x, true));
     if (isFloat(x))
@@ -142,7 +143,8 @@ struct DecomposeArgMax : OpRewritePattern<ArgMaxOp> {
     along[axis] = extent;
     auto type = RankedTensorType::get(along, rewriter.getI64Type());
     Value position = m.create<IotaOp>(type, axis);
-    Value candidates = m.select(isBest, position, m.splat(type.clone(ArrayRef<int64_t>()), op.getLast() ? 0 : double(extent - 1)));
+    Value candidates =
+        m.select(isBest, position, m.splat(type.clone(ArrayRef<int64_t>()), op.getLast() ? 0 : double(extent - 1)));
     rewriter.replaceOp(op, reduced(!op.getLast(), candidates, op.getKeepdims()));
     return success();
   }

@@ -102,15 +102,16 @@ TEST(Decompose, Losses) {
           }
 }
 
-/// On a GPU an argmax along a long axis becomes reductions. Numbers of i32 tie, and logarithms of negative ones are NaN.
+/// On a GPU an argmax along a long axis becomes reductions. Numbers of i32 tie, and logarithms of negative ones are
+/// NaN.
 TEST(Decompose, ArgMaxOfLongAxes) {
   for (std::string t : {"f32", "f16", "i32", "ui8"})
     for (std::string flags : {"", ", min", ", last", ", min, last"})
       for (std::string axis : {"0", "1"}) {
         std::string x = "tensor<40x33x" + t + ">", y = axis == "0" ? "tensor<33xi64>" : "tensor<40x1xi64>";
         auto argmax = [&](const std::string &of) {
-          return "%r = graph.argmax " + of + " {axis = " + axis + " : i64, keepdims = " +
-                 (axis == "0" ? "false" : "true") + flags + "} : (" + x + ") -> " + y;
+          return "%r = graph.argmax " + of + " {axis = " + axis +
+                 " : i64, keepdims = " + (axis == "0" ? "false" : "true") + flags + "} : (" + x + ") -> " + y;
         };
         check("%x: " + x, argmax("%x"), y, 0, 0, {{t == "ui8" ? 0.0 : -3, 3}}, false, 0, "sm_80");
         if (t[0] == 'f')

@@ -246,7 +246,9 @@ TEST(GpuShapes, ArgMax) {
         reduced.push_back(shape[d]);
     std::string x = tensor(shape, cases.element()), y = tensor(reduced, "i64"), flags = cases.pick(0, 1) ? ", min" : "";
     flags += cases.pick(0, 1) ? ", last" : "";
-    cases.add({x}, "%r = graph.argmax %0 {axis = " + std::to_string(axis) + " : i64, keepdims = false" + flags + "} : (" + x + ") -> " + y,
+    cases.add({x},
+              "%r = graph.argmax %0 {axis = " + std::to_string(axis) + " : i64, keepdims = false" + flags + "} : (" +
+                  x + ") -> " + y,
               y, {{-300, 300}});
   }
   cases.run(/*exact=*/true);

@@ -29,42 +29,48 @@ void mpc::attention::emitForward(const Kernel &kernel) {
   auto start = [&](Value tile, Value stage) { tiles.start(tile, stage); };
   Value rows[2] = {block.row(0), block.row(1)};
   Index places[2] = {scores.queryIndex(rows[0]), scores.queryIndex(rows[1])};
+  bool plain = scores.arePlain();
+  double exponent = plain ? scores.exponentOf() : log2E;
+  Value firstRow = c.add(block.firstRow, block.warpRow());
   // Carried are the sums of y, then for each of the thread's two rows the largest score and the sum of exponentials.
   int64_t sums = sumsOf(t.v.width);
   Values init = block.zeros(sums);
-  Value lowest = c.constant(c.b.getF32Type(), -FLT_MAX);
+  // No product of 16-bit numbers that anybody trains with is as low, and as an exponent it is finite.
+  Value lowest = c.constant(c.b.getF32Type(), plain ? -0x1p120 : -FLT_MAX);
   init.append({lowest, lowest, f.zero(), f.zero()});
   Values result = block.walk(first, last, init, start, [&](Value tile, Value stage, ValueRange carried) {
     Values y(carried.take_front(sums)), largest(carried.slice(sums, 2)), sum(carried.slice(sums + 2, 2));
     Values s = block.zeros(sumsOf(columns));
     block.timesRows(s, tiles.keys, tiles.keysAt(stage), columns, [&](int step) { return ofQueries[step]; });
-    Values rowLargest = largest;
-    SmallVector<std::pair<Value, Index>> keyOf; // for each column of the thread
-    for (int64_t j = 0; j < columns / 8; ++j)
-      for (int p : {0, 1}) {
-        Value key = c.add(c.add(c.mul(tile, columns), f.column()), 8 * j + p);
-        Index keyIndex = scores.keyIndex(key);
-        keyOf.push_back({key, keyIndex});
-        Value exists = form.keys() % columns ? c.below(key, form.keys()) : Value();
-        for (int h : {0, 1}) {
-          Value &score = s[j * 4 + 2 * h + p];
-          score = scores.scoreOf(score, {rows[h], key, places[h], keyIndex}).first;
-          score = c.select(exists, score, -INFINITY);
-          rowLargest[h] = c.max(rowLargest[h], score);
-        }
+    Value firstKey = c.mul(tile, columns);
+    auto placeOf = [&](size_t i) {
+      Value key = c.add(c.add(firstKey, f.column()), int64_t(8 * (i / 4) + i % 2));
+      size_t h = i / 2 % 2;
+      return Place{rows[h], key, places[h], scores.keyIndex(key)};
+    };
+    auto exists = [&](const Place &place) { return form.keys() % columns ? c.below(place.key, form.keys()) : Value(); };
+    if (plain)
+      scores.hide(s, firstRow, 16, firstKey, columns, placeOf, exists);
+    else
+      for (auto [i, score] : llvm::enumerate(s)) {
+        Place place = placeOf(i);
+        score = c.select(exists(place), scores.scoreOf(score, place).first, -INFINITY);
       }
-    Values factor(2);
+    Values rowLargest = largest, factor(2), lowered(2);
+    for (auto [i, score] : llvm::enumerate(s))
+      rowLargest[i / 2 % 2] = c.max(rowLargest[i / 2 % 2], score);
     for (int h : {0, 1}) {
       rowLargest[h] = f.acrossRow(rowLargest[h], [&](Value x, Value y) { return c.max(x, y); });
-      factor[h] = f.exp2(c.mul(c.sub(largest[h], rowLargest[h]), log2E));
+      factor[h] = f.exp2(c.mul(c.sub(largest[h], rowLargest[h]), exponent));
+      lowered[h] = c.mul(rowLargest[h], -exponent);
       sum[h] = c.mul(sum[h], factor[h]);
     }
     for (auto [i, score] : llvm::enumerate(s)) {
       size_t h = i / 2 % 2;
-      score = f.exp2(c.mul(c.sub(score, rowLargest[h]), log2E));
+      score = f.exp2(plain ? c.fma(score, exponent, lowered[h]) : c.mul(c.sub(score, rowLargest[h]), exponent));
       sum[h] = c.add(sum[h], score);
-      score =
-          scores.dropped(score, {rows[h], keyOf[i / 4 * 2 + i % 2].first, places[h], keyOf[i / 4 * 2 + i % 2].second});
+      if (form.seed)
+        score = scores.dropped(score, placeOf(i));
     }
     for (auto [i, number] : llvm::enumerate(y))
       number = c.mul(number, factor[i / 2 % 2]);
@@ -78,6 +84,8 @@ void mpc::attention::emitForward(const Kernel &kernel) {
   Value factors[2];
   for (int h : {0, 1}) {
     Value largest = result[sums + h];
+    if (plain) // that of a row without a key stays the lowest number
+      largest = c.select(c.equal(largest, lowest), c.constant(c.b.getF32Type(), -FLT_MAX), c.mul(largest, form.scale));
     Value sum = f.acrossRow(result[sums + 2 + h], [&](Value x, Value y) { return c.add(x, y); });
     Value logSum = math::LogOp::create(c.b, sum);
     factors[h] = c.div(1, sum);

@@ -29,17 +29,30 @@ private:
 
 } // namespace
 
-/// Returns dropout(p) of graph.attention_grad, and scale ds, given numbers of q k^T and dy v^T. `exists` says whether
-/// the tensors have the score; it is null where they have all.
-static std::pair<Value, Value> probability(Fragments &f, Scores &scores, const Place &place, Value exists,
-                                           Value product, Value dp, ArrayRef<Value> statistics) {
+/// Returns what `probability` takes of a query's largest score, logarithm of the sum, and delta. Of plain scores these
+/// are two addends of fused products.
+static Values addendsOf(Fragments &f, const Scores &scores, ArrayRef<Value> statistics) {
   Code &c = f.c;
+  if (!scores.arePlain())
+    return Values(statistics);
+  return {c.mul(c.add(statistics[0], statistics[1]), -log2E), c.mul(statistics[2], -f.form.scale)};
+}
+
+/// Returns dropout(p) of graph.attention_grad, and scale ds, given numbers of q k^T and dy v^T. `exists` says whether
+/// the tensors have the score; it is null where they have all, or where scores are plain and hidden already.
+static std::pair<Value, Value> probability(Fragments &f, Scores &scores, const Place &place, Value exists,
+                                           Value product, Value dp, ArrayRef<Value> addends) {
+  Code &c = f.c;
+  dp = scores.dropped(dp, place);
+  if (scores.arePlain()) {
+    Value p = f.exp2(c.fma(product, scores.exponentOf(), addends[0]));
+    return {scores.dropped(p, place), c.mul(p, c.fma(dp, f.form.scale, addends[1]))};
+  }
   auto [score, hidden] = scores.scoreOf(product, place);
-  Value exponent = c.sub(c.sub(score, statistics[0]), statistics[1]);
+  Value exponent = c.sub(c.sub(score, addends[0]), addends[1]);
   Value p = f.exp2(c.mul(exponent, log2E));
   p = c.select(exists, p, 0);
-  dp = scores.dropped(dp, place);
-  Value ds = c.mul(c.mul(p, c.sub(dp, statistics[2])), f.form.scale);
+  Value ds = c.mul(c.mul(p, c.sub(dp, addends[2])), f.form.scale);
   if (hidden && f.form.fill) // a number in place of the score is no function of q and k
     ds = c.select(hidden, 0, ds);
   return {scores.dropped(p, place), ds};
@@ -61,28 +74,35 @@ void mpc::attention::emitQueryGradient(const Kernel &kernel) {
   auto start = [&](Value tile, Value stage) { tiles.start(tile, stage); };
   Value rows[2] = {block.row(0), block.row(1)};
   Index places[2] = {scores.queryIndex(rows[0]), scores.queryIndex(rows[1])};
-  Values statistics[2];
+  Value firstRow = c.add(block.firstRow, block.warpRow());
+  Values addends[2];
   for (int h : {0, 1}) {
     Value query = c.min(rows[h], form.queries() - 1);
+    Values statistics;
     for (const HeadLayout *of : {&t.largest, &t.logSum, &t.delta})
-      statistics[h].push_back(c.load(c.b.getF32Type(), block.statistic(*of, query), 4));
+      statistics.push_back(c.load(c.b.getF32Type(), block.statistic(*of, query), 4));
+    addends[h] = addendsOf(f, scores, statistics);
   }
   Values dq =
       block.walk(first, last, block.zeros(sumsOf(t.q.width)), start, [&](Value tile, Value stage, ValueRange carried) {
         Values sums(carried), s = block.zeros(sumsOf(columns)), dp = block.zeros(sumsOf(columns));
         block.timesRows(s, tiles.keys, tiles.keysAt(stage), columns, [&](int step) { return own.ofFirst(step); });
         block.timesRows(dp, tiles.values, tiles.valuesAt(stage), columns, [&](int step) { return own.ofSecond(step); });
-        for (int64_t j = 0; j < columns / 8; ++j)
-          for (int p : {0, 1}) {
-            Value key = c.add(c.add(c.mul(tile, columns), f.column()), 8 * j + p);
-            Index keyIndex = scores.keyIndex(key);
-            Value exists = form.keys() % columns ? c.below(key, form.keys()) : Value();
-            for (int h : {0, 1}) {
-              Value &score = s[j * 4 + 2 * h + p];
-              Place place{rows[h], key, places[h], keyIndex};
-              score = probability(f, scores, place, exists, score, dp[j * 4 + 2 * h + p], statistics[h]).second;
-            }
-          }
+        Value firstKey = c.mul(tile, columns);
+        auto placeOf = [&](size_t i) {
+          Value key = c.add(c.add(firstKey, f.column()), int64_t(8 * (i / 4) + i % 2));
+          size_t h = i / 2 % 2;
+          return Place{rows[h], key, places[h], scores.keyIndex(key)};
+        };
+        auto exists = [&](const Place &place) {
+          return form.keys() % columns ? c.below(place.key, form.keys()) : Value();
+        };
+        if (scores.arePlain())
+          scores.hide(s, firstRow, 16, firstKey, columns, placeOf, exists);
+        for (auto [i, score] : llvm::enumerate(s)) {
+          Place place = placeOf(i);
+          score = probability(f, scores, place, exists(place), score, dp[i], addends[i / 2 % 2]).second;
+        }
         block.timesElements(sums, tiles.keys, tiles.keysAt(stage), columns,
                             [&](int step) { return f.asFactor(ArrayRef<Value>(s).slice(size_t(step) * 8, 8)); });
         return sums;
@@ -127,7 +147,7 @@ void mpc::attention::emitKeyGradient(const Kernel &kernel) {
       }
     });
   };
-  Value rows[2] = {block.row(0), block.row(1)};
+  Value rows[2] = {block.row(0), block.row(1)}, firstRow = c.add(block.firstRow, block.warpRow());
   int64_t ofKeys = sumsOf(t.k.width), ofValues = sumsOf(t.v.width);
   Values sums = block.walk(
       c.i32(0), c.mul(tiles, group), block.zeros(ofKeys + ofValues), start,
@@ -139,6 +159,16 @@ void mpc::attention::emitKeyGradient(const Kernel &kernel) {
         Values s = block.zeros(sumsOf(columns)), dp = block.zeros(sumsOf(columns));
         block.timesRows(s, queries, at, columns, [&](int step) { return own.ofFirst(step); });
         block.timesRows(dp, cotangents, dyAt, columns, [&](int step) { return own.ofSecond(step); });
+        auto placeOf = [&](size_t i) {
+          Value query = c.add(c.add(firstQuery, f.column()), int64_t(8 * (i / 4) + i % 2));
+          size_t h = i / 2 % 2;
+          return Place{query, rows[h], scores.queryIndex(query), places[h]};
+        };
+        auto exists = [&](const Place &place) {
+          return form.queries() % columns ? c.below(place.query, form.queries()) : Value();
+        };
+        if (scores.arePlain())
+          scores.hide(s, firstQuery, columns, firstRow, 16, placeOf, exists);
         for (int64_t j = 0; j < columns / 8; ++j) {
           Value column = c.add(f.column(), 8 * j);
           Values pairs;
@@ -146,16 +176,14 @@ void mpc::attention::emitKeyGradient(const Kernel &kernel) {
             pairs.push_back(c.load(VectorType::get({2}, c.b.getF32Type()),
                                    c.at(c.at(at, pairBytes + i * columns * 4), c.wide(c.mul(column, 4))), 8));
           for (int p : {0, 1}) {
-            Value query = c.add(c.add(firstQuery, column), p);
-            Index queryIndex = scores.queryIndex(query);
-            Value exists = form.queries() % columns ? c.below(query, form.queries()) : Value();
             Values statistics;
             for (Value pair : pairs)
               statistics.push_back(c.extract(pair, p));
+            Values addends = addendsOf(f, scores, statistics);
             for (int h : {0, 1}) {
-              Value &score = s[j * 4 + 2 * h + p], &factor = dp[j * 4 + 2 * h + p];
-              Place place{query, rows[h], queryIndex, places[h]};
-              std::tie(score, factor) = probability(f, scores, place, exists, score, factor, statistics);
+              size_t i = size_t(j * 4 + 2 * h + p);
+              Place place = placeOf(i);
+              std::tie(s[i], dp[i]) = probability(f, scores, place, exists(place), s[i], dp[i], addends);
             }
           }
         }

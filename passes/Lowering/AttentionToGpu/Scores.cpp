@@ -52,11 +52,8 @@ Value Scores::read(Value tensor, const Place &place) {
   return f.e.element(tensor, index);
 }
 
-std::pair<Value, Value> Scores::scoreOf(Value product, const Place &place) {
+Value Scores::isHidden(const Place &place) {
   Code &c = f.c;
-  Value s = c.mul(product, f.form.scale);
-  if (f.form.bias)
-    s = c.add(s, read(f.form.bias, place));
   Value hidden;
   auto hide = [&](Value also) { hidden = hidden ? c.either(hidden, also) : also; };
   if (f.form.mask)
@@ -65,9 +62,51 @@ std::pair<Value, Value> Scores::scoreOf(Value product, const Place &place) {
     hide(c.compare(arith::CmpIPredicate::slt, c.add(place.key, *f.form.before), place.query));
   if (f.form.after)
     hide(c.compare(arith::CmpIPredicate::sgt, place.key, c.add(place.query, *f.form.after)));
+  return hidden;
+}
+
+std::pair<Value, Value> Scores::scoreOf(Value product, const Place &place) {
+  Code &c = f.c;
+  Value s = c.mul(product, f.form.scale);
+  if (f.form.bias)
+    s = c.add(s, read(f.form.bias, place));
+  Value hidden = isHidden(place);
   if (hidden)
     s = c.select(hidden, f.form.fill.value_or(-INFINITY), s);
   return {s, hidden};
+}
+
+bool Scores::arePlain() const {
+  constexpr double most = 64; // the exponent of the lowest score is finite
+  return !f.form.bias && !f.form.fill && exponentOf() > 0 && exponentOf() <= most;
+}
+
+void Scores::hide(Values &numbers, Value firstQuery, int64_t queries, Value firstKey, int64_t keys,
+                  llvm::function_ref<Place(size_t)> placeOf, llvm::function_ref<Value(const Place &)> exists) {
+  Code &c = f.c;
+  Value any;
+  auto orIf = [&](Value also) { any = any ? c.either(any, also) : also; };
+  auto greater = [&](Value x, Value y) { return c.compare(arith::CmpIPredicate::sgt, x, y); };
+  if (f.form.mask)
+    orIf(c.constantInt(c.b.getI1Type(), 1));
+  if (f.form.before)
+    orIf(greater(c.add(firstQuery, queries - 1), c.add(firstKey, *f.form.before)));
+  if (f.form.after)
+    orIf(greater(c.add(firstKey, keys - 1), c.add(firstQuery, *f.form.after)));
+  bool allExist = !exists(placeOf(0));
+  if (!allExist) // the last place of a tile tells
+    orIf(c.opposite(exists(placeOf(numbers.size() - 1))));
+  numbers = c.when(any, numbers, [&] {
+    Values hidden;
+    for (auto [i, number] : llvm::enumerate(numbers)) {
+      Place place = placeOf(i);
+      Value gone = isHidden(place), is = exists(place);
+      if (is)
+        gone = gone ? c.either(gone, c.opposite(is)) : c.opposite(is);
+      hidden.push_back(gone ? c.select(gone, -INFINITY, number) : number);
+    }
+    return hidden;
+  });
 }
 
 Value Scores::dropped(Value x, const Place &place) {

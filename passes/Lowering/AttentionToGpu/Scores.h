@@ -64,6 +64,17 @@ public:
   /// Returns s of graph.attention, given q k^T, and whether the key is hidden, which is null where none is.
   std::pair<Value, Value> scoreOf(Value product, const Place &place);
 
+  /// Returns whether scores are products with the scale alone, of which some may be hidden. Then the scale goes into
+  /// the exponents, a score stays a product, and a hidden one is -infinity.
+  bool arePlain() const;
+  /// Returns by how much a plain score is multiplied to be an exponent of 2.
+  double exponentOf() const { return f.form.scale * log2E; }
+  /// Hides plain scores. `numbers` are those of a tile whose scores are the product's of `queries` queries from
+  /// `firstQuery` on and `keys` keys from `firstKey` on; `placeOf(i)` says where number i is, and `exists(place)`
+  /// whether it does (null: all exist). A tile in which none is hidden costs a comparison.
+  void hide(Values &numbers, Value firstQuery, int64_t queries, Value firstKey, int64_t keys,
+            llvm::function_ref<Place(size_t)> placeOf, llvm::function_ref<Value(const Place &)> exists);
+
   /// Returns x of the score, dropped out: 0, or x / (1 - ratio).
   Value dropped(Value x, const Place &place);
 
@@ -75,6 +86,8 @@ public:
 private:
   Index inside(Value number, int64_t extent);
   Value read(Value tensor, const Place &place);
+  /// Returns whether mask or band hide the score; null where there is neither.
+  Value isHidden(const Place &place);
   std::pair<Value, Value> tiles(Value first, int64_t count, int64_t extent, std::optional<int64_t> down,
                                 std::optional<int64_t> up, int64_t all);
 

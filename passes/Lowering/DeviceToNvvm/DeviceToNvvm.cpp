@@ -15,6 +15,7 @@
 #include "passes/Lowering/DeviceToNvvm/DeviceToNvvm.h"
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/DeviceToNvvm/KernelLowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -85,6 +86,10 @@ Value KernelLowering::lower(ImplicitLocOpBuilder &b, RoundBF16Op op) {
     APFloat notANumber(APFloat::IEEEsingle(), APInt(32, 0x7fff0000));
     return LLVM::ConstantOp::create(b, b.getF32Type(), b.getFloatAttr(b.getF32Type(), notANumber));
   }
+  // What narrows the number again rounds it by itself, and two of them may be one instruction.
+  for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+    if (isa<arith::TruncFOp>(user) && user->getResult(0).getType().isBF16())
+      user->setOperand(0, op.getX());
   // LLVM makes one instruction of two neighbours that are stored together.
   Value narrow = LLVM::FPTruncOp::create(b, b.getBF16Type(), op.getX());
   Value code = LLVM::ZExtOp::create(b, b.getI32Type(), LLVM::BitcastOp::create(b, b.getI16Type(), narrow));

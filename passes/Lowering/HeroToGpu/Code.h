@@ -69,6 +69,18 @@ struct Code : ScalarBuilder {
     mlir::scf::YieldOp::create(b, body());
     return Values(op.getResults());
   }
+  /// condition ? body() : otherwise; where the condition is null, `otherwise`
+  Values when(Value condition, mlir::ValueRange otherwise, llvm::function_ref<Values()> body) {
+    if (!condition)
+      return Values(otherwise);
+    auto op = mlir::scf::IfOp::create(b, otherwise.getTypes(), condition, /*withElseRegion=*/true);
+    mlir::OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(op.elseBlock());
+    mlir::scf::YieldOp::create(b, otherwise);
+    b.setInsertionPointToStart(op.thenBlock());
+    mlir::scf::YieldOp::create(b, body());
+    return Values(op.getResults());
+  }
   void branch(Value condition, llvm::function_ref<void()> body, llvm::function_ref<void()> otherwise) {
     auto op = mlir::scf::IfOp::create(b, condition, /*withElseRegion=*/true);
     mlir::OpBuilder::InsertionGuard guard(b);

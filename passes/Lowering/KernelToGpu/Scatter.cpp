@@ -28,10 +28,10 @@ using Values = llvm::SmallVector<Value>;
 
 namespace {
 constexpr int64_t threads = blockThreads, warps = threads / warpThreads;
-constexpr int64_t ownIndices = 4;                  ///< the neighbouring indices of a thread in a chunk
-constexpr int64_t chunk = threads * ownIndices;    ///< the indices that the block looks at together
-constexpr int64_t ownUpdates = 4;                  ///< the updates that a thread loads before it combines the first
-constexpr int64_t rowBits = 16;                    ///< a hit is its place in the chunk and, in this many bits, its row
+constexpr int64_t ownIndices = 4;               ///< the neighbouring indices of a thread in a chunk
+constexpr int64_t chunk = threads * ownIndices; ///< the indices that the block looks at together
+constexpr int64_t ownUpdates = 4;               ///< the updates that a thread loads before it combines the first
+constexpr int64_t rowBits = 16;                 ///< a hit is its place in the chunk and, in this many bits, its row
 
 class GpuScatter {
 public:
@@ -79,8 +79,8 @@ GpuScatter::GpuScatter(graph::ScatterOp op, const Buffer &result, ElementEmitter
 void GpuScatter::divide() {
   blockColumns = std::min(columns, threads);
   columnBlocks = llvm::divideCeilSigned(columns, threads);
-  int64_t most = std::min(gpuBlocks.scatterBytes / (blockColumns * type.getIntOrFloatBitWidth() / 8),
-                          (int64_t(1) << rowBits) - 1);
+  int64_t most =
+      std::min(gpuBlocks.scatterBytes / (blockColumns * type.getIntOrFloatBitWidth() / 8), (int64_t(1) << rowBits) - 1);
   blockRows = std::clamp<int64_t>(rows * columnBlocks / gpuBlocks.scatterBlocks, 1, std::min(most, rows));
   rowBlocks = llvm::divideCeilSigned(rows, blockRows);
 }
@@ -108,8 +108,7 @@ std::pair<Value, Value> GpuScatter::sumsOf(Value count) {
     Value other = kernel::ShuffleOp::create(e.b, i32, kernel::ShuffleMode::Up, sum, e.i32(offset));
     sum = e.select(e.below(lane, offset), sum, e.add(sum, other));
   }
-  e.when(e.equal(lane, warpThreads - 1),
-         [&] { e.store(warpSums, e.opaque(toI64(e, warp), 0, warps - 1), sum); });
+  e.when(e.equal(lane, warpThreads - 1), [&] { e.store(warpSums, e.opaque(toI64(e, warp), 0, warps - 1), sum); });
   wait();
   Value total = e.i32(0), earlier = e.sub(sum, count);
   for (int64_t w = 0; w < warps; ++w) {

@@ -8,7 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/MathApprox/MathApprox.h"
+#include "dialects/Kernel/IR/Kernel.h"
 #include "passes/Lowering/MathApprox/FloatMath.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringMap.h"
 #include <limits>
@@ -137,6 +139,37 @@ static Value expandErf(FloatMath &f, Value x) {
   Value a = f.abs(x);
   Value large = f.withSignOf(f.sub(1, erfcOfMagnitude(f, a)), x), small = erfOfSmall(f, x);
   return f.select(f.less(a, 1), small, large);
+}
+
+/// e^x = 2^n 2^r with n = round(x log2 e), where a GPU has an instruction for 2^r and |r| is at most 1/2 (and a little
+/// more). Where x is so large or small that n is clamped, r is what is left of the exponent: 2^r overflows, or the last
+/// multiplication rounds to a denormal or zero.
+static Value expByInstruction(FloatMath &f, Value x) {
+  constexpr double magic = 12582912.0 + 127; // 1.5*2^23 as in reduceExp, and the bias of an exponent
+  constexpr double log2eHigh = 1.4426950216293335, log2eLow = 1.9259629911266175e-8;
+  // These take the bound in place of a NaN, and r carries the NaN on.
+  Value bounded = f.create<arith::MaxNumFOp>(x, f.c(-126 / log2eHigh));
+  bounded = f.create<arith::MinNumFOp>(bounded, f.c(127 / log2eHigh));
+  Value shifted = f.fma(bounded, log2eHigh, magic);
+  Value n = f.sub(shifted, magic);
+  Value r = f.fma(x, log2eHigh, f.neg(n));
+  r = f.fma(x, log2eLow, r);
+  Value y = kernel::ApproxOp::create(f.b, f.type, kernel::Approx::Exp2, r);
+  return f.mul(y, f.fromBits(f.shiftLeft(f.bits(shifted), 23)));
+}
+
+void mpc::approximateExp(Operation *root) {
+  llvm::SmallVector<math::ExpOp> ops;
+  root->walk([&](math::ExpOp op) {
+    if (op.getType().isF32())
+      ops.push_back(op);
+  });
+  for (math::ExpOp op : ops) {
+    ImplicitLocOpBuilder b(op->getLoc(), op);
+    FloatMath f(b, b.getF32Type());
+    op.replaceAllUsesWith(expByInstruction(f, op.getOperand()));
+    op->erase();
+  }
 }
 
 /// sin(x + quadrant*pi/2). The reduction is done in f64: x is exact there, and the product with pi/2 in two

@@ -22,6 +22,10 @@ void expandF32Math(mlir::Operation *root);
 /// Powers of integers are exact where the result fits into 53 bits.
 void expandAllMath(mlir::Operation *root);
 
+/// Replaces scalar f32 math.exp in kernels of GPUs by a few ops around kernel.approx. Over all of f32 an H200 was
+/// within 2.1 ULP of the exact value; the emulated form is within 1 ULP.
+void approximateExp(mlir::Operation *root);
+
 /// Replaces kernel.round_bf16 by integer arithmetic without branches, which gives the same bits as the instruction.
 void expandBFloat16(mlir::Operation *root);
 

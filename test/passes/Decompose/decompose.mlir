@@ -6,7 +6,8 @@
 // CHECK: %[[D:.*]] = graph.sub %[[X]], %[[M]]
 // CHECK: %[[E:.*]] = graph.exp %[[D]]
 // CHECK: %[[S:.*]] = graph.reduce_sum %[[E]] {axes = array<i64: 1>, keepdims = true}
-// CHECK: %[[Y:.*]] = graph.div %[[E]], %[[S]]
+// CHECK: %[[ONE:.*]] = graph.div %{{.*}}, %[[S]] : (tensor<f32>, tensor<8x1xf32>)
+// CHECK: %[[Y:.*]] = graph.mul %[[E]], %[[ONE]]
 // CHECK: graph.cast %[[Y]] : tensor<8x10xf32> to tensor<8x10xf16>
 func.func @softmax(%x: tensor<8x10xf16>) -> tensor<8x10xf16> {
   %y = graph.softmax %x {axis = 1 : i64} : tensor<8x10xf16>
