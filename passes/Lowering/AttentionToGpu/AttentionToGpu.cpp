@@ -17,8 +17,8 @@ public:
       : dispatch(dispatch), module(module), op(kernel::attentionOf(dispatch)), form(form), tiles(tiles) {}
 
   /// Emits a kernel that reads the inputs and writes these results of the op, unless the dispatch has none of them. Its
-  /// blocks divide `rows` rows of each of `heads` heads.
-  void emit(const Twine &symbol, ArrayRef<unsigned> results, int64_t rows, int64_t heads,
+  /// blocks divide `rows` rows of each of `heads` heads, and `resident` of them stand on a multiprocessor at least.
+  void emit(const Twine &symbol, ArrayRef<unsigned> results, int64_t rows, int64_t heads, int64_t resident,
             llvm::function_ref<void(const Kernel &)> code);
   SmallVector<kernel::LaunchAttr> launches;
   bool failed = false;
@@ -80,7 +80,7 @@ Tensors Emitter::tensorsOf(const Parameters &parameters) {
 }
 
 void Emitter::emit(const Twine &symbol, ArrayRef<unsigned> results, int64_t rows, int64_t heads,
-                   llvm::function_ref<void(const Kernel &)> code) {
+                   int64_t resident, llvm::function_ref<void(const Kernel &)> code) {
   SmallVector<int64_t> positions = llvm::to_vector(llvm::seq<int64_t>(0, dispatch.getInputs().size()));
   size_t inputs = positions.size();
   for (unsigned result : results)
@@ -98,7 +98,7 @@ void Emitter::emit(const Twine &symbol, ArrayRef<unsigned> results, int64_t rows
   failed |= emitted.failed;
   emitted.function->setAttr(kernel::EntryAttr::name,
                             kernel::EntryAttr::get(module.getContext(), tiles.threads(), /*resident=*/0, /*cluster=*/1,
-                                                   /*min_blocks=*/1, ArrayRef<kernel::TensorMapAttr>()));
+                                                   /*min_blocks=*/resident, ArrayRef<kernel::TensorMapAttr>()));
   int64_t blocks = form.samples() * heads * int64_t(llvm::divideCeil(rows, tiles.rows));
   launches.push_back(kernel::LaunchAttr::of(emitted.function, blocks, /*grain=*/1, emitted.args));
 }
@@ -114,11 +114,12 @@ FailureOr<SmallVector<kernel::LaunchAttr>> mpc::emitGpuAttention(kernel::Dispatc
   graph::AttentionForm form = isGradient ? graph::AttentionForm::of(cast<graph::AttentionGradOp>(op))
                                          : graph::AttentionForm::of(cast<graph::AttentionOp>(op));
   Emitter emitter(dispatch, module, form, tiles);
+  int64_t resident = residentBlocks(op, tiles.rows);
   if (isGradient) {
-    emitter.emit(symbol + "_dq", {0}, form.queries(), form.heads(), emitQueryGradient);
-    emitter.emit(symbol + "_dkv", {1, 2}, form.keys(), form.keyHeads(), emitKeyGradient);
+    emitter.emit(symbol + "_dq", {0}, form.queries(), form.heads(), resident, emitQueryGradient);
+    emitter.emit(symbol + "_dkv", {1, 2}, form.keys(), form.keyHeads(), /*resident=*/1, emitKeyGradient);
   } else {
-    emitter.emit(symbol, {0, 1, 2}, form.queries(), form.heads(), emitForward);
+    emitter.emit(symbol, {0, 1, 2}, form.queries(), form.heads(), resident, emitForward);
   }
   if (emitter.failed)
     return failure();

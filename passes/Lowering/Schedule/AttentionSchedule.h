@@ -23,6 +23,10 @@ inline int64_t statisticBytes(int64_t queries) { return int64_t(llvm::alignTo(3 
 /// The shared memory of a block, in bytes: its rows and two stages.
 int64_t sharedBytes(mlir::Operation *op, int64_t rows, int64_t columns);
 
+/// Returns how many blocks of `rows` rows of the kernels that walk over keys should stand on a multiprocessor
+/// together; it bounds their registers.
+int64_t residentBlocks(mlir::Operation *op, int64_t rows);
+
 /// The expected seconds of each launch of a dispatch besides what it moves: its products, by the tensor cores, and one
 /// exponential for each score.
 llvm::SmallVector<double> expectedSeconds(kernel::DispatchOp dispatch, const GpuArch &arch);
