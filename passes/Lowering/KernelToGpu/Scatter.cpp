@@ -30,7 +30,7 @@ namespace {
 constexpr int64_t threads = blockThreads, warps = threads / warpThreads;
 constexpr int64_t ownIndices = 4;               ///< the neighbouring indices of a thread in a chunk
 constexpr int64_t chunk = threads * ownIndices; ///< the indices that the block looks at together
-constexpr int64_t ownUpdates = 4;               ///< the updates that a thread loads before it combines the first
+constexpr int64_t ownUpdates = 8;               ///< the updates that a thread loads before it combines the first
 constexpr int64_t rowBits = 16;                 ///< a hit is its place in the chunk and, in this many bits, its row
 
 class GpuScatter {
