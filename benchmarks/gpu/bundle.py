@@ -26,11 +26,18 @@ import networks  # noqa: E402
 from network import Network  # noqa: E402
 
 LEVEL = {"fp32": "O0", "fp16": "O2", "bf16": "O1"}
-CHECKS = {"full": {"mlp": 128, "lenet": 16, "resnet": 16}, "small": {"lenet": 4}}  # network to batch size
-TRAINING = {"full": [("mlp", 128), ("mlp", 4096), ("lenet", 128), ("lenet", 2048), ("resnet18", 32), ("resnet18", 256)], "small": [("lenet", 4)]}
-MODEL = {"mlp": ["--no-values"], "lenet": [], "resnet": ["--blocks=1"]}
+CHECKS = {"full": {"mlp": 128, "lenet": 16, "resnet": 16, "gpt": 4}, "small": {"lenet": 4}}  # network to batch size
+TRAINING = {"full": [("mlp", 128), ("mlp", 4096), ("lenet", 128), ("lenet", 2048), ("resnet18", 32), ("resnet18", 256), ("gpt2", 8)], "small": [("lenet", 4)]}
+# Options of make_model.py. A context of 200 ends within a tile of attention.
+MODEL = {"mlp": ["--no-values"], "lenet": [], "resnet": ["--blocks=1"], "gpt": ["--layers=2", "--heads=2", "--width=64", "--context=200"],
+         "gpt2": ["--layers=12", "--heads=12", "--width=768", "--context=1024", "--vocabulary=50304", "--no-values"]}
 SCALE = {"fp32": [], "fp16": ["--loss-scale=1024"], "bf16": ["--loss-scale=1024"]}
+KIND = {"gpt2": "gpt"}  # of make_model.py, where it is not the network's name
 SHAPE = {"mlp": (784,), "lenet": (1, 28, 28), "resnet": (3, 32, 32)}
+TOKENS = {"gpt": (65, 200)}  # network to vocabulary and context
+ADAMW = ["--loss=softmax_cross_entropy:logits:labels", "--optimizer=adamw,lr=0.0001", "--init=normal", "--params=.*"]
+SGD = ["--loss=softmax_cross_entropy:logits:label", "--optimizer=sgd,lr=0.01,momentum=0.9", "--params=.*weight"]
+TRAINED = {"gpt": ADAMW, "gpt2": ADAMW}  # the others: SGD
 STEPS = 5
 MOST_BYTES = 50e6
 
@@ -48,15 +55,14 @@ class Bundle:
 
     def model(self, name, *options):
         path = self.path("models", name + ".onnx")
-        subprocess.run([sys.executable, os.path.join(ROOT, "tools", "models", "make_model.py"), name, path, *options], check=True)
+        subprocess.run([sys.executable, os.path.join(ROOT, "tools", "models", "make_model.py"), KIND.get(name, name), path, *options], check=True)
         return path
 
     def compile(self, model, name, precision, batch, targets, *options):
-        """Compiles the model for SGD with momentum; returns the path of the program in the folder, and what the compiler printed."""
+        """Compiles the model; returns the path of the program in the folder, and what the compiler printed."""
         program = os.path.join("programs", f"{name}-{precision}")
         done = subprocess.run([self.mpc, "compile", model, "-o", self.path(program), "--quiet", f"--target={targets}{self.emulator}", "--batch", str(batch), "--precision",
-                        precision, "--opt-level", LEVEL[precision], "--loss=softmax_cross_entropy:logits:label", "--optimizer=sgd", "--lr=0.01",
-                        "--momentum=0.9", *options], check=True, stdout=subprocess.PIPE, text=True)
+                        precision, "--opt-level", LEVEL[precision], *options], check=True, stdout=subprocess.PIPE, text=True)
         return program, done.stdout
 
     def check(self, name, batch):
@@ -64,9 +70,14 @@ class Bundle:
         model = self.model(name, *MODEL[name])
         rng = np.random.default_rng(1)
         data = os.path.join("data", f"{name}.npz")
-        np.savez(self.path(data), x=rng.normal(size=(batch,) + SHAPE[name]).astype(np.float32), label=rng.integers(0, 10, batch))
+        if name in TOKENS:
+            vocabulary, context = TOKENS[name]
+            tokens = rng.integers(0, vocabulary, (batch, context + 1))
+            np.savez(self.path(data), inputs=tokens[:, :-1], labels=tokens[:, 1:])
+        else:
+            np.savez(self.path(data), x=rng.normal(size=(batch,) + SHAPE[name]).astype(np.float32), label=rng.integers(0, 10, batch))
         for precision in LEVEL:
-            program, _ = self.compile(model, f"check-{name}", precision, batch, "host,sm_75,sm_80,sm_90a", "--params=.*weight", *SCALE[precision])
+            program, _ = self.compile(model, f"check-{name}", precision, batch, "host,sm_75,sm_80,sm_90a", *TRAINED.get(name, SGD), *SCALE[precision])
             traced, expected = self.path("traced.npz"), os.path.join("data", f"{name}-{precision}.npz")
             subprocess.run([self.path(program), "trace", "--device=host", "--lr=0.001", "--data", self.path(data), "--steps", str(STEPS), "--out", traced],
                            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -76,9 +87,9 @@ class Bundle:
                                          "steps": STEPS})
 
     def training(self, name, batch):
-        model = self.model(name, "--no-values")
+        model = self.model(name, *dict.fromkeys([*MODEL.get(name, []), "--no-values"]))
         for precision in LEVEL:
-            program, printed = self.compile(model, f"training-{name}-{batch}", precision, batch, "sm_90a", "--params=.*weight", "--no-trace", "--kernel-report=json")
+            program, printed = self.compile(model, f"training-{name}-{batch}", precision, batch, "sm_90a", *TRAINED.get(name, SGD), "--no-trace", "--kernel-report=json")
             step = json.loads(printed)["step_report"][0]
             report = {key: step[key] for key in ("launch_count", "bytes", "expected_ms")}
             self.index["training"].append({"network": name, "batch": batch, "precision": precision, "program": program, "report": report})
@@ -89,7 +100,7 @@ class Bundle:
         model = net.save(self.path("models", name + ".onnx"))
         batch = networks.batch_of(name, self.size, arguments)
         for precision in ("fp16", "bf16"):
-            program, _ = self.compile(model, f"kernel-{name}", precision, batch, "sm_90a", "--params=.*weight", "--no-trace")
+            program, _ = self.compile(model, f"kernel-{name}", precision, batch, "sm_90a", *SGD, "--no-trace")
             self.index["kernels"].append({"name": name, "kind": maker.__name__, "arguments": arguments, "precision": precision, "program": program, **about})
 
     def tuner(self, name, maker, *arguments):
