@@ -202,7 +202,7 @@ static std::string valuesText(DictionaryAttr attributes, Type element) {
   if (auto ignored = attributes.getAs<IntegerAttr>(train::kLabelsIgnoreAttr))
     text += (", or " + Twine(ignored.getInt()) + " where a label does not count").str();
   if (auto below = attributes.getAs<IntegerAttr>(train::kIndicesBelowAttr))
-    text += (", indices 0 to " + Twine(below.getInt() - 1)).str();
+    text += (", indices " + Twine(-below.getInt()) + " to " + Twine(below.getInt() - 1)).str();
   if (auto most = attributes.getAs<IntegerAttr>(train::kLengthsUpToAttr))
     text += (", lengths 0 to " + Twine(most.getInt())).str();
   if (auto of = attributes.getAs<DictionaryAttr>(train::kSequencesAttr))

@@ -33,11 +33,12 @@ static ChosenDevice chooseEmulator(const Program &program, const DeviceOptions &
 
 //===-- GPUs -----------------------------------------------------------------------------------===//
 
-static bool hasGpuPlan(const Program &program) {
+/// Returns the first plan for a GPU, or null.
+static const Plan *gpuPlanOf(const Program &program) {
   for (const Plan &plan : program.manifest().plans)
     if (plan.gpu)
-      return true;
-  return false;
+      return &plan;
+  return nullptr;
 }
 
 struct CudaChoice {
@@ -47,7 +48,7 @@ struct CudaChoice {
 
 /// Throws Error that says what is missing: a plan, the driver, a GPU, or a plan that fits it.
 static CudaChoice findGpu(const Program &program) {
-  if (!hasGpuPlan(program))
+  if (!gpuPlanOf(program))
     fail(program.where(), concat("has no plan for a GPU (it has: ", targetsOf(program), ")"),
          "compile the model with a GPU's --target too");
   cuda::Gpu gpu = cuda::Driver::get().gpu();
@@ -63,13 +64,15 @@ static ChosenDevice chooseCuda(const Program &program, const DeviceOptions &opti
       options.note(concat("runs on the host: ", missing->what()));
     return chooseHost(program, options);
   }
-  if (missing)
-    fail(
-        missing->where(), missing->clause(),
-        concat(missing->hint(), hasHost ? ", or run with --device=host"
-                                : program.has(kEmulatorSection)
-                                    ? ", run slowly with --device=emulator, or compile the model with --target=host too"
-                                    : ", or compile the model with --target=host too"));
+  if (missing && hasHost)
+    fail(missing->where(), missing->clause(), missing->hint() + ", or run with --device=host");
+  if (missing) // there is a plan for a GPU, since there is none for the host
+    fail(missing->where(), missing->clause(),
+         concat(missing->hint(),
+                program.has(kEmulatorSection)
+                    ? ", run"
+                    : concat(", or compile with --target=", gpuPlanOf(program)->target, ",emulator and run"),
+                " slowly with --device=emulator, or compile with --target=host too"));
   auto device = std::make_unique<CudaDevice>(program, *found.plan, found.gpu, options);
   if (automatic && hasHost && options.note)
     options.note(concat("runs on the GPU: ", device->description()));
@@ -79,7 +82,7 @@ static ChosenDevice chooseCuda(const Program &program, const DeviceOptions &opti
 std::string describeGpu(const Program &program) {
   std::string text;
   attempt([&] {
-    if (!hasGpuPlan(program))
+    if (!gpuPlanOf(program))
       return;
     cuda::Gpu gpu = cuda::Driver::get().gpu();
     text = concat(gpu.name, ", compute capability ", gpu.compute / 10, ".", gpu.compute % 10, ", ",
@@ -96,7 +99,7 @@ ChosenDevice chooseDevice(const Program &program, const DeviceOptions &options) 
     fail("--arch", "is for the emulator", "give --device=emulator too, or leave it out");
   if (options.device == "emulator")
     return chooseEmulator(program, options);
-  if (options.device == "cuda" || (options.device == "auto" && hasGpuPlan(program)))
+  if (options.device == "cuda" || (options.device == "auto" && gpuPlanOf(program)))
     return chooseCuda(program, options);
   if (options.device == "host" || options.device == "auto")
     return chooseHost(program, options);

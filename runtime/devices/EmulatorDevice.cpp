@@ -12,9 +12,12 @@ std::string emulatorSection(std::string_view arch) { return concat("emulator.", 
 
 const Plan &chooseEmulatedPlan(const Program &program, const std::string &arch) {
   const Plan *chosen = nullptr;
-  std::string emulated;
+  std::string emulated, named = "sm_80"; // what the hint names: a GPU of the program, if it has one
   for (const Plan &plan : program.manifest().plans) {
-    if (!plan.gpu || !program.has(emulatorSection(plan.target)))
+    if (!plan.gpu)
+      continue;
+    named = plan.target;
+    if (!program.has(emulatorSection(plan.target)))
       continue;
     emulated += (emulated.empty() ? "" : ", ") + plan.target;
     if (arch.empty() ? !chosen || plan.gpu->isBetterThan(*chosen->gpu) : plan.target == arch)
@@ -24,8 +27,7 @@ const Plan &chooseEmulatedPlan(const Program &program, const std::string &arch) 
     fail(program.where(),
          emulated.empty() ? "carries no emulator"
                           : concat("has no emulated kernels for '", arch, "' (it has: ", emulated, ")"),
-         arch.empty() ? "compile the model with a GPU and emulator in --target"
-                      : concat("compile the model with --target=", arch, ",emulator"));
+         concat("compile the model with --target=", !arch.empty() ? arch : named, ",emulator"));
   return *chosen;
 }
 

@@ -5,8 +5,8 @@
 
 #include "runtime/runner/CommandLine.h"
 
+#include <cfloat>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -37,18 +37,20 @@ inline CLI::Validator oneOf(const std::string &names) {
       "{" + names + "}");
 }
 
-/// Accepts a finite number, at least 0 or above 0.
-inline CLI::Validator finiteNumber(bool aboveZero) {
+/// Accepts a finite number from `low` to `high`, described as `what`: "must be a positive number, not 'x'".
+inline CLI::Validator numberFrom(double low, double high, const char *what) {
   return CLI::Validator(
       [=](std::string &text) {
         double value = 0;
         auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        bool good = error == std::errc() && end == text.data() + text.size() && std::isfinite(value) &&
-                    (aboveZero ? value > 0 : value >= 0);
-        const char *what = aboveZero ? "a positive number" : "0 or a positive number";
+        bool good = error == std::errc() && end == text.data() + text.size() && value >= low && value <= high;
         return good ? std::string() : std::string("must be ") + what + ", not '" + text + "'";
       },
-      aboveZero ? "POSITIVE" : "NONNEGATIVE");
+      low > 0 ? "POSITIVE" : "NONNEGATIVE");
+}
+/// Accepts a finite number, at least 0 or above 0.
+inline CLI::Validator finiteNumber(bool aboveZero) {
+  return numberFrom(aboveZero ? DBL_TRUE_MIN : 0, DBL_MAX, aboveZero ? "a positive number" : "0 or a positive number");
 }
 
 } // namespace mpc::rt

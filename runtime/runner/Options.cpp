@@ -359,8 +359,10 @@ static CLI::Option *addBoxes(CLI::App &command, BoxOptions &boxes) {
   auto *folder = command.add_option("--boxes", boxes.folder,
                                     "a folder for a .png of each picture of --data with the boxes that a detector "
                                     "found: the program needs the metric map");
-  command.add_option("--min-score", boxes.leastScore, "with --boxes: the lowest score of a box that is drawn (0.5)")
-      ->check(finiteNumber(/*aboveZero=*/false))
+  command
+      .add_option("--min-score", boxes.leastScore,
+                  "with --boxes: the lowest score of a box that is drawn, from 0 to 1 (0.5)")
+      ->check(numberFrom(0, 1, "a number from 0 to 1"))
       ->needs(folder);
   return folder;
 }
@@ -461,6 +463,17 @@ static std::string versionOf(const Program *program) {
                 ", batch ", manifest.batch, targets);
 }
 
+/// Returns the mistake of an option with an empty value, which would else count as one that was not given: the command
+/// would write nothing, or start from other numbers, and succeed.
+static std::optional<Error> emptyValueIn(const CLI::App &command, const std::string &program) {
+  for (const CLI::Option *option : command.get_options())
+    if (option->get_expected_min() > 0 && std::ranges::count(option->results(), "") > 0)
+      return Error("command line", option->get_name() + ": is empty",
+                   concat("give it a value", option->get_required() ? "" : ", or leave it out", "; run '", program, " ",
+                          command.get_name(), " --help' for the options"));
+  return std::nullopt;
+}
+
 std::optional<int> parseOptions(int argc, char **argv, const Program *program, Options &options) {
   std::string model = program ? program->manifest().model : "no model";
   CLI::App app(concat("A training program made by mpc (", model, ")."));
@@ -468,13 +481,17 @@ std::optional<int> parseOptions(int argc, char **argv, const Program *program, O
   app.require_subcommand(1);
   app.set_version_flag("--version", [=] { return versionOf(program); }, "print the model, its precision and targets");
   addCommands(app, program, options);
+  std::optional<Error> mistake;
   try {
     app.parse(argc, argv);
+    mistake = emptyValueIn(*app.get_subcommands().front(), argv[0]);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
       return app.exit(error); // prints help or the version
-    Error mistake = mistakeIn(app, error, argv[0], {argv + 1, argv + argc});
-    std::fputs(withPaintedLabels(mistake.text(), 2).c_str(), stderr);
+    mistake = mistakeIn(app, error, argv[0], {argv + 1, argv + argc});
+  }
+  if (mistake) {
+    std::fputs(withPaintedLabels(mistake->text(), 2).c_str(), stderr);
     return 1;
   }
   options.session.seed = options.train.seed;

@@ -97,6 +97,22 @@ TEST(HostKernel, ReductionColumns) {
   batch.run();
 }
 
+TEST(HostKernel, LongColumnSums) {
+  Batch batch;
+  // Sums of 1024 numbers in [0, 1] have an error of 4.1e-5 (root mean square of 20000 random sums) where they are 32
+  // sums of 32 numbers, and of 2.2e-4 where all numbers are added one after the other. The bound is four times the
+  // former. Of these 32 columns the worst is off by 9.2e-5; in one chain it is off by 4.9e-4.
+  batch.add({.name = "long columns",
+             .inputs = {"tensor<4x256x32xf32>"},
+             .body = "%s = graph.reduce_sum %0 {axes = array<i64: 0, 1>, keepdims = false} : (tensor<4x256x32xf32>) -> "
+                     "tensor<32xf32>",
+             .yields = {"%s : tensor<32xf32>"},
+             .absolute = 1.6e-4,
+             .draws = {{.low = 0, .high = 1}},
+             .form = kernel::Form::Reduction});
+  batch.run();
+}
+
 TEST(HostKernel, Softmax) {
   Batch batch;
   for (std::string shape : {"4x10", "100x1000", "3x5x17"}) {

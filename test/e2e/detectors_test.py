@@ -160,7 +160,7 @@ def refused():
                 ("val/shapes.npz/out: cannot be made a folder", "program", files, "--boxes=val/shapes.npz/out"),
                 ("val/images: has pictures that are read", "program", files, "--boxes=val/images"),
                 ("--min-score requires --boxes", "program", files, "--out=out.npz", "--min-score=0.1"),
-                ("must be 0 or a positive number, not 'half'", "program", files, "--boxes=out", "--min-score=half"),
+                ("must be a number from 0 to 1, not 'half'", "program", files, "--boxes=out", "--min-score=half"),
                 ("--out, --images or --boxes is required", "program", files)):
             status, out, err = harness.run(["./" + program, "predict", "--data", source, *SCALE, *options], cwd=folder)
             check(status == 1 and said in err and "hint: " in err, f"{said}: status {status}, {out}{err}")

@@ -9,6 +9,7 @@ Each row of the tables (bad_input/*.py) is a case. It runs one command in a fold
 """
 import hashlib
 import os
+import shlex
 import shutil
 
 import harness
@@ -40,7 +41,7 @@ def check(row, base, bin_folder):
         shutil.copytree(base, folder, symlinks=True, dirs_exist_ok=True)
         if row.make:
             row.make(folder)
-        command = row.command.replace("$LOSS", "--loss softmax_cross_entropy:logits:label").split()
+        command = shlex.split(row.command.replace("$LOSS", "--loss softmax_cross_entropy:logits:label"))
         command[0] = os.path.join(bin_folder, "mpc") if command[0] == "mpc" else os.path.join(folder, command[0])
         before = snapshot(folder)
         status, out, err = harness.run(command, cwd=folder, seconds=60, memory_bytes=6 << 30, environment={**os.environ, "TMPDIR": folder})

@@ -231,6 +231,21 @@ def shifted_labels():
         check(status == 1 and "9" in said, said)
 
 
+def indices():
+    """Checks that all places state the same range of indices, which count from the end where they are negative."""
+    with harness.folder() as folder:
+        g = Graph()
+        rows = g.node("Gather", [g.weight("table", (7, 4)), g.input("ids", ["N"], INT64)], "rows")
+        g.node("Gemm", [rows, g.weight("w", (4, 3))], "logits")
+        said = mpc_of(folder, g.output("logits", ["N", 3]))
+        check("ids int64 [samples], indices -7 to 6" in lines(said, "data"), said)
+        check("ids i64[32] in [-7, 7)" in harness.must(["./model", "info"], cwd=folder), "info")
+        for index, fits in ((-8, False), (-7, True), (6, True), (7, False)):
+            np.savez(f"{folder}/data.npz", ids=np.full(32, index), labels=np.zeros(32, np.int64))
+            status, _, said = harness.run(["./model", "eval", "--data", "data.npz"], cwd=folder)
+            check(status == (0 if fits else 1) and (fits or f"has index {index}, not in [-7, 7)" in said), index, said)
+
+
 def labels_of_the_network():
     """Checks that an integer input which the network has and does not use is taken for its labels."""
     with harness.folder() as folder:
@@ -257,6 +272,7 @@ def float_labels():
 
 
 CASES = {
+    "indices": indices,
     "no option": no_option,
     "check and explain": other_commands,
     "what the user says": said_by_the_user,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """`mpc verify`: a step compared with a reference, whose loss and gradients are derived by hand here (tools/torch/export.py takes them from PyTorch)."""
 import json
+import os
 
 import numpy as np
 from onnx import numpy_helper
@@ -182,6 +183,12 @@ def emulator():
     with harness.folder() as folder:
         graph = mlp()
         expect(verify(folder, graph, reference(graph), "--target=sm_80,emulator", "--device=emulator"), "fp32 on emulator", "ok: ")
+        for target, options, named in (("sm_86", ["--device=emulator"], "sm_86"), ("host", ["--device=emulator"], "sm_80"), ("sm_86", [], "sm_86")):
+            # A machine with a GPU shows none here.
+            status, out, err = harness.run([OPTIONS.bin + "/mpc", "verify", "model.onnx", "--reference", "ref.npz", "--target=" + target, *options], cwd=folder,
+                                           environment={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"})
+            check(status == 1, "status", status, out, err)
+            expect(err[err.index("hint: "):], f"--target={named},emulator")
 
 
 def rounded_zero():

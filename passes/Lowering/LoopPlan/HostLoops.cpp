@@ -44,6 +44,16 @@ static void dividePoints(Plan &plan, int64_t period) {
     setTile(plan.kept[outer.size()], hostBlocks.elements);
 }
 
+/// Returns how many numbers a tile of the outermost reduced loop adds where a sum has so many: about as many as there
+/// are tiles then, because the error of a sum grows with the additions that a number goes through. A tile
+/// also sets its sums to zero and adds them to the totals, which is little beside 16 numbers.
+static int64_t chainOf(int64_t numbers) {
+  int64_t chain = 16;
+  while (chain < hostBlocks.chain && chain * chain < numbers)
+    chain *= 2;
+  return chain;
+}
+
 static void divideColumns(Plan &plan) {
   LoopVar &column = plan.kept.back();
   ArrayRef<LoopVar> outer = ArrayRef(plan.kept).drop_back();
@@ -52,11 +62,10 @@ static void divideColumns(Plan &plan) {
     most /= 2;
   setTile(column, blockOf(column.extent, most / 2, most));
   plan.parallel = parallelLoops(outer);
-  // A tile of the outermost reduced loop adds about `chain` numbers, and long sums have several tiles.
   LoopVar &first = plan.reduced.front();
-  int64_t numbers = iterations(plan.reduced);
-  if (numbers > 2 * hostBlocks.chain)
-    setTile(first, std::max<int64_t>(1, hostBlocks.chain / (numbers / first.extent)));
+  int64_t numbers = iterations(plan.reduced), chain = chainOf(numbers);
+  if (numbers > 2 * chain)
+    setTile(first, std::max<int64_t>(1, chain / (numbers / first.extent)));
 }
 
 void mpc::divideForHost(Plan &plan, int64_t period) {

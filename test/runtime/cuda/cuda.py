@@ -308,8 +308,12 @@ def main():
     expected = two.train("emulator", 20, "--log-every=5", "--inject-inf=4", device="emulator")
     assert {"body", "head"} == set(expected[0][0]["steps"]) and two.train("cuda", 20, "--log-every=5", "--inject-inf=4") == expected
     # The program has no plan for the host, or none for a GPU.
-    expect(two, ["this machine has no NVIDIA driver", "put its folder into LD_LIBRARY_PATH, run slowly with --device=emulator, or compile the model with --target=host too"],
+    expect(two, ["this machine has no NVIDIA driver", "put its folder into LD_LIBRARY_PATH, run slowly with --device=emulator, or compile with --target=host too"],
            "predict", "--data", data, "--out", two.path("p.npz"), driver=None)
+    alone = machine("alone", "sm_80", LOSS, *OPTIONS)
+    expect(alone, ["or compile with --target=sm_80,emulator and run slowly with --device=emulator, or compile with --target=host too"],
+           "predict", "--data", data, "--out", alone.path("p.npz"), driver=None)
+    expect(alone, ["carries no emulator\nhint: compile the model with --target=sm_80,emulator"], "predict", "--data", data, "--out", alone.path("p.npz"), "--device=emulator")
     host = machine("host", "host", LOSS, *OPTIONS)
     expect(host, [r"has no plan for a GPU \(it has: host\)", "hint: compile the model with a GPU's --target too, or run with --device=host"],
            "predict", "--data", data, "--out", host.path("p.npz"), "--device=cuda")

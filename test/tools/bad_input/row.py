@@ -4,7 +4,7 @@ from typing import Callable, NamedTuple, Optional, Sequence
 
 class Row(NamedTuple):
     name: str
-    # The command runs in the row's folder. `mpc` is the tool, and any other first word is a program in the folder; $LOSS is a loss
+    # The command runs in the row's folder; words are quoted as for a shell. `mpc` is the tool, and any other first word is a program in the folder; $LOSS is a loss
     # that fits the networks.
     command: str
     # The message must contain all of them.

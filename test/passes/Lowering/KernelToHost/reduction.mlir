@@ -11,7 +11,7 @@ func.func @rows(%x: tensor<100x300xf16>) -> tensor<100xf16> {
   return %r : tensor<100xf16>
 }
 
-// Along columns, blocks of 32 columns have accumulators in an array. Sums longer than 1024 have two levels.
+// Along columns, blocks of 32 columns have accumulators in an array. Sums of more than 32 numbers have two levels.
 // CHECK: kernel.dispatch reduction "columns"{{.*}}grid = 2, 1, 1
 func.func @columns(%x: tensor<4000x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
   %r:2 = kernel.dispatch reduction "columns" (%x) : (tensor<4000x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
@@ -35,10 +35,10 @@ func.func @columns(%x: tensor<4000x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) 
 // CHECK-LABEL: llvm.func @k1
 // CHECK: llvm.alloca %c32_i64 x f32
 // CHECK: scf.for %[[BLOCK:.*]] = %arg1 to %arg2
-// The totals of 32 columns start from zero, and so do the parts of each of eight blocks of 500 rows.
+// The totals of 32 columns start from zero, and so do the parts of each of 63 blocks of 64 rows, of which the last one is shorter.
 // CHECK: scf.for {{.*}} = %c0_i64 to %c32_i64
 // CHECK-COUNT-2: llvm.store
-// CHECK: scf.for {{.*}} = %c0_i64 to %c8_i64
+// CHECK: scf.for {{.*}} = %c0_i64 to %c63_i64
 // CHECK: scf.for {{.*}} = %c0_i64 to %c32_i64
 // CHECK-COUNT-2: llvm.store
 // A block's rows are read in order, along 32 neighbours each, and both sums take what is read.
@@ -64,7 +64,7 @@ func.func @columns(%x: tensor<4000x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) 
 // A result of the whole space is stored in a loop of its own behind the sums, and computes its elements again: it may lie where an operand does.
 // CHECK-LABEL: llvm.func @k2
 // CHECK: scf.for %{{.*}} = %arg1 to %arg2
-// CHECK: scf.for {{.*}} = %c0_i64 to %c300_i64
+// CHECK: scf.for {{.*}} = %c0_i64 to %c10_i64
 // CHECK: arith.mulf
 // CHECK: arith.addf
 // CHECK: scf.for {{.*}} = %c0_i64 to %c300_i64

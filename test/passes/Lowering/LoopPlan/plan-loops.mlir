@@ -142,7 +142,7 @@ func.func @row_numbers(%x: tensor<1024x64xbf16>, %mean: tensor<1024x1xf32>, %sca
 }
 
 // On the host, what follows a library's call has loops; on a GPU all of it is one kernel, which has a schedule.
-// HOST: kernel.dispatch contraction "call"{{.*}} {loops = #kernel.loops<columns 256x64 order = [0, 1 by 32]>
+// HOST: kernel.dispatch contraction "call"{{.*}} {loops = #kernel.loops<columns 256x64 order = [0 by 16, 1 by 32]>
 // GPU: kernel.dispatch contraction "call"(%{{.*}}, %{{.*}}) :
 func.func @call(%x: tensor<256x16xf32>, %w: tensor<16x64xf32>) -> (tensor<256x64xf32>, tensor<64xf32>) {
   %0:2 = kernel.dispatch contraction "call" (%x, %w) : (tensor<256x16xf32>, tensor<16x64xf32>) -> (tensor<256x64xf32>, tensor<64xf32>) {
