@@ -254,6 +254,21 @@ TEST(GpuShapes, ArgMax) {
   cases.run(/*exact=*/true);
 }
 
+/// Exponentials from zero over denormals to infinity, of NaN, and in 16 bits.
+TEST(GpuShapes, Exponentials) {
+  Cases cases;
+  for (std::string element : {"f32", "f16", "bf16"}) {
+    std::string x = tensor({33, 1000}, element);
+    for (std::pair<double, double> range : {std::pair(-110., 95.), {-104., -86.}, {86., 90.}, {-1., 1.}})
+      cases.add({x}, "%r = graph.exp %0 : " + x, x, {{range.first, range.second}});
+    cases.add({x},
+              "%n = graph.log %0 : " + x + "\n%q = graph.div %n, %0 : (" + x + ", " + x + ") -> " + x +
+                  "\n%r = graph.exp %q : " + x,
+              x, {{-0.01, 0.01}}); // NaN, and up to 1e40
+  }
+  cases.run(/*exact=*/false);
+}
+
 /// Depthwise convolutions and their gradients, which mpc-decompose makes windows and sums: one to three dimensions,
 /// strides, dilations, uneven padding, both layouts of activations and of weights, windows that are unrolled or not
 /// (7 x 7), and channels that do not fill a piece.

@@ -79,8 +79,8 @@ Tensors Emitter::tensorsOf(const Parameters &parameters) {
   return t;
 }
 
-void Emitter::emit(const Twine &symbol, ArrayRef<unsigned> results, int64_t rows, int64_t heads,
-                   int64_t resident, llvm::function_ref<void(const Kernel &)> code) {
+void Emitter::emit(const Twine &symbol, ArrayRef<unsigned> results, int64_t rows, int64_t heads, int64_t resident,
+                   llvm::function_ref<void(const Kernel &)> code) {
   SmallVector<int64_t> positions = llvm::to_vector(llvm::seq<int64_t>(0, dispatch.getInputs().size()));
   size_t inputs = positions.size();
   for (unsigned result : results)

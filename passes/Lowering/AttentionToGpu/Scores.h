@@ -69,9 +69,9 @@ public:
   bool arePlain() const;
   /// Returns by how much a plain score is multiplied to be an exponent of 2.
   double exponentOf() const { return f.form.scale * log2E; }
-  /// Hides plain scores. `numbers` are those of a tile whose scores are the product's of `queries` queries from
-  /// `firstQuery` on and `keys` keys from `firstKey` on; `placeOf(i)` says where number i is, and `exists(place)`
-  /// whether it does (null: all exist). A tile in which none is hidden costs a comparison.
+  /// Hides plain scores in a tile of some queries, `firstQuery` and those behind it, and some keys. `numbers` are what
+  /// the thread has of the tile: `placeOf(i)` says where number i is, and `exists(place)` whether it is of the tensors
+  /// (null: all are). A tile in which none is hidden takes a comparison.
   void hide(Values &numbers, Value firstQuery, int64_t queries, Value firstKey, int64_t keys,
             llvm::function_ref<Place(size_t)> placeOf, llvm::function_ref<Value(const Place &)> exists);
 
