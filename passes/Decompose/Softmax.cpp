@@ -14,7 +14,7 @@ using namespace mpc::graph;
 static Value shifted(const GraphBuilder &m, Value x, int64_t axis) {
   return m.sub(x, m.largest(x, {axis}, /*keepdims=*/true));
 }
-/// log(sum(e^z)) along the axis.
+/// Returns log(sum(e^z)) along the axis.
 static Value logSum(const GraphBuilder &m, Value z, int64_t axis) {
   return m.log(m.sum(m.exp(z), {axis}, /*keepdims=*/true));
 }
@@ -23,7 +23,7 @@ static Value logSum(const GraphBuilder &m, Value z, int64_t axis) {
 /// which is exact.
 using Pick = llvm::function_ref<Value(Value)>;
 
-/// The loss for fp32 scores of the shape [N, C, d...] and for what `logProbability` makes of the labels; see
+/// Builds the loss for fp32 scores of the shape [N, C, d...] and for what `logProbability` makes of the labels; see
 /// graph.nll_loss.
 static Value nll(const GraphBuilder &m, RankedTensorType scores, Value labels, Value weights, LossReduction reduction,
                  std::optional<int64_t> ignoreIndex, llvm::function_ref<Value(Pick)> logProbability) {
@@ -111,7 +111,8 @@ struct DecomposeSoftmaxCrossEntropy : OpRewritePattern<SoftmaxCrossEntropyOp> {
     Type element = elementOf(op.getLogits());
     GraphBuilder m(rewriter, op.getLoc());
     Value z = shifted(m, m.up(op.getLogits()), 1);
-    // z is picked, and the logarithm subtracted behind that, so one pass over a row does both sums.
+    // z is picked, and the logarithm subtracted behind that, so one pass over a row does both sums. A label that is no
+    // class and not ignored picks 0; those of data are refused where they are read.
     Value loss = nll(m, typeOf(z), op.getLabels(), op.getWeights(), op.getReduction(),
                      ignoreIndexOf(op.getIgnoreIndex()), [&](Pick pick) { return m.sub(pick(z), logSum(m, z, 1)); });
     rewriter.replaceOp(op, m.cast(loss, element));

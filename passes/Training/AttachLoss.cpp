@@ -379,8 +379,13 @@ private:
   /// [batch, T, C] are rows [batch * T, C] in their loss. Where an output of another value is called `logits`, the
   /// scores are `loss.logits`.
   static void addLogits(Value logits, SmallVectorImpl<std::pair<std::string, Value>> &returned) {
-    auto holds = [&](const auto &output) { return stripViews(output.second) == stripViews(logits); };
-    if (!logits || llvm::any_of(returned, holds))
+    if (!logits)
+      return;
+    auto holds = [&](const auto &output) {
+      return stripViews(output.second) == stripViews(logits) &&
+             graph::elementOf(output.second) == graph::elementOf(logits);
+    };
+    if (llvm::any_of(returned, holds))
       return;
     bool taken = llvm::any_of(returned, [](const auto &output) { return output.first == "logits"; });
     returned.emplace_back(taken ? "loss.logits" : "logits", logits);

@@ -17,7 +17,7 @@ using namespace mpc::test;
 
 /// Evaluates @f before and after mpc-decompose, rounding after every op, and compares. With `split` the dispatches of
 /// the host follow, and their reductions are split, at least one of them. `blockBytes` is that of
-/// mpc-decompose-attention, `gpu` the GPU for which ops are decomposed.
+/// mpc-decompose-attention, and ops are decomposed for the GPU `gpu`.
 static void check(const std::string &arguments, const std::string &body, const std::string &types, double ulps,
                   double absolute, std::vector<Draw> draws = {}, bool split = false, int64_t blockBytes = 0,
                   const std::string &gpu = "") {

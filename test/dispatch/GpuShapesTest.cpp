@@ -234,7 +234,7 @@ TEST(GpuShapes, Scatters) {
   cases.run(/*exact=*/true);
 }
 
-/// Positions of extrema along axes that are long enough to be reductions (passes/Decompose).
+/// The axes of these extrema are long enough for their positions to be reductions (passes/Decompose).
 TEST(GpuShapes, ArgMax) {
   Cases cases;
   for (int i = 0; i < 24; ++i) {
@@ -254,7 +254,7 @@ TEST(GpuShapes, ArgMax) {
   cases.run(/*exact=*/true);
 }
 
-/// Exponentials from zero over denormals to infinity, of NaN, and in 16 bits.
+/// These exponentials go from zero over denormals to infinity, and are those of NaN, in 16 bits too.
 TEST(GpuShapes, Exponentials) {
   Cases cases;
   for (std::string element : {"f32", "f16", "bf16"}) {

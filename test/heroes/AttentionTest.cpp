@@ -32,6 +32,8 @@ struct Attention {
   bool zeroRows = false, drops = false;
   double scale = 0.25, size = 2; ///< q, k, v and dy are drawn from [-size, size]
   size_t schedule = 0;
+  bool whole = false;       ///< they are rounded to integers, whose products in f32 are exact
+  bool forwardOnly = false; ///< the gradient would leave the range of its type
 
   std::string name() const {
     return llvm::formatv("{0} {1}x{2}/{3} {4}x{5} {6}/{7}{8}{9}{10}{11}{12}{13} size {14}, schedule {15}", element,
@@ -78,7 +80,8 @@ public:
 
   void add(const Attention &a) {
     add(a, /*gradient=*/false);
-    add(a, /*gradient=*/true);
+    if (!a.forwardOnly)
+      add(a, /*gradient=*/true);
   }
   void run() {
     auto object = emitEmulatorObject(*kernels);
@@ -175,6 +178,10 @@ void AttentionBatch::check(rt::emulator::Module &object, size_t number) {
   SmallVector<HostTensor> inputs;
   for (auto [i, v] : llvm::enumerate(dispatch.getInputs()))
     inputs.push_back(draw(graph::typeOf(v), {-a.size, a.size}, random));
+  if (a.whole)
+    for (HostTensor &input : inputs)
+      for (double &number : input.values)
+        number = std::round(number);
   if (a.zeroRows && !a.mask.empty()) // a query that sees no key
     for (int64_t n = 0; n < a.mask[3]; ++n)
       inputs[3].values[n] = 0;
@@ -258,6 +265,32 @@ TEST_P(AttentionTest, Forms) {
   batch.add({.queries = 128, .keys = 400, .after = 300});
   batch.add({.queries = 130, .keys = 200, .after = 1}); // the last key of a block's queries is the first one of a tile
   batch.add({.queries = 70, .keys = 20, .after = -60, .zeroRows = true}); // most queries see nothing
+  batch.run();
+}
+
+/// Scores of thousands to billions, whose differences alone matter, and scales that are powers of two or not.
+TEST_P(AttentionTest, LargeScores) {
+  AttentionBatch batch(GetParam());
+  for (double scale : {0.125, 0.11, 44.4}) {
+    for (std::string element : {"f16", "bf16"})
+      for (double size : {300., 3000., 60000.}) {
+        Attention a{.element = element, .queries = 40, .keys = 150, .depth = 64, .width = 64, .scale = scale};
+        a.size = size;
+        a.forwardOnly = true;
+        batch.add(a);
+        a.queries = a.keys = 90;
+        a.after = 0;
+        batch.add(a);
+      }
+    Attention a{.element = "bf16", .queries = 40, .keys = 150, .depth = 64, .width = 64, .scale = scale, .size = 255};
+    a.whole = true;
+    batch.add(a);
+    a.queries = a.keys = 90;
+    a.after = 0;
+    batch.add(a);
+  }
+  for (double scale : {1e-6, -0.25})
+    batch.add({.queries = 40, .keys = 150, .scale = scale, .size = 30});
   batch.run();
 }
 

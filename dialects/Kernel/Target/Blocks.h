@@ -61,7 +61,7 @@ struct GpuBlocks {
   int64_t memberRowThreads = blockThreads; ///< the same in a batch, whose members have blocks of one size
   int64_t tile = 32;                       ///< the side of a transpose's tiles
   int64_t copyTile = 64; ///< the side of the tiles of values and their transposes, whose pieces are moved in 16 bytes
-  /// The blocks of a scatter that fill any GPU, and the most bytes of the results of one.
+  /// So many blocks of a scatter fill any GPU, and the results of one have so many bytes at most.
   int64_t scatterBlocks = 512, scatterBytes = 32768;
   int64_t columnBlocks =
       2; ///< where a multiprocessor would get fewer blocks than this, those of a column reduction become narrower

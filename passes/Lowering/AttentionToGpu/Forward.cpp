@@ -35,8 +35,7 @@ void mpc::attention::emitForward(const Kernel &kernel) {
   // Carried are the sums of y, then for each of the thread's two rows the largest score and the sum of exponentials.
   int64_t sums = sumsOf(t.v.width);
   Values init = block.zeros(sums);
-  // No product of 16-bit numbers that anybody trains with is as low, and as an exponent it is finite.
-  Value lowest = c.constant(c.b.getF32Type(), plain ? -0x1p120 : -FLT_MAX);
+  Value lowest = c.constant(c.b.getF32Type(), -FLT_MAX);
   init.append({lowest, lowest, f.zero(), f.zero()});
   Values result = block.walk(first, last, init, start, [&](Value tile, Value stage, ValueRange carried) {
     Values y(carried.take_front(sums)), largest(carried.slice(sums, 2)), sum(carried.slice(sums + 2, 2));
@@ -56,18 +55,18 @@ void mpc::attention::emitForward(const Kernel &kernel) {
         Place place = placeOf(i);
         score = c.select(exists(place), scores.scoreOf(score, place).first, -INFINITY);
       }
-    Values rowLargest = largest, factor(2), lowered(2);
+    Values rowLargest = largest, factor(2);
     for (auto [i, score] : llvm::enumerate(s))
       rowLargest[i / 2 % 2] = c.max(rowLargest[i / 2 % 2], score);
     for (int h : {0, 1}) {
       rowLargest[h] = f.acrossRow(rowLargest[h], [&](Value x, Value y) { return c.max(x, y); });
       factor[h] = f.exp2(c.mul(c.sub(largest[h], rowLargest[h]), exponent));
-      lowered[h] = c.mul(rowLargest[h], -exponent);
       sum[h] = c.mul(sum[h], factor[h]);
     }
     for (auto [i, score] : llvm::enumerate(s)) {
       size_t h = i / 2 % 2;
-      score = f.exp2(plain ? c.fma(score, exponent, lowered[h]) : c.mul(c.sub(score, rowLargest[h]), exponent));
+      // The difference comes first: it is exact where scores are near the largest, however large they are.
+      score = f.exp2(c.mul(c.sub(score, rowLargest[h]), exponent));
       sum[h] = c.add(sum[h], score);
       if (form.seed)
         score = scores.dropped(score, placeOf(i));
@@ -85,7 +84,7 @@ void mpc::attention::emitForward(const Kernel &kernel) {
   for (int h : {0, 1}) {
     Value largest = result[sums + h];
     if (plain) // that of a row without a key stays the lowest number
-      largest = c.select(c.equal(largest, lowest), c.constant(c.b.getF32Type(), -FLT_MAX), c.mul(largest, form.scale));
+      largest = c.select(c.equal(largest, lowest), lowest, c.mul(largest, form.scale));
     Value sum = f.acrossRow(result[sums + 2 + h], [&](Value x, Value y) { return c.add(x, y); });
     Value logSum = math::LogOp::create(c.b, sum);
     factors[h] = c.div(1, sum);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/AttentionToGpu/AttentionBlock.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
@@ -30,12 +31,22 @@ private:
 } // namespace
 
 /// Returns what `probability` takes of a query's largest score, logarithm of the sum, and delta. Of plain scores these
-/// are two addends of fused products.
+/// are addends of fused products.
 static Values addendsOf(Fragments &f, const Scores &scores, ArrayRef<Value> statistics) {
   Code &c = f.c;
   if (!scores.arePlain())
     return Values(statistics);
-  return {c.mul(c.add(statistics[0], statistics[1]), -log2E), c.mul(statistics[2], -f.form.scale)};
+  return {c.neg(statistics[0]), c.mul(statistics[1], -log2E), c.mul(statistics[2], -f.form.scale)};
+}
+
+/// Returns how far a plain score is below the largest of its row. As in the forward pass nothing but the difference is
+/// rounded: a product with a power of two is exact, any other is rounded first, as the largest score was.
+static Value belowLargest(Fragments &f, Value product, Value minusLargest) {
+  Code &c = f.c;
+  int exponent;
+  if (std::frexp(f.form.scale, &exponent) == 0.5)
+    return c.fma(product, f.form.scale, minusLargest);
+  return c.add(c.mul(product, f.form.scale), minusLargest);
 }
 
 /// Returns dropout(p) of graph.attention_grad, and scale ds, given numbers of q k^T and dy v^T. `exists` says whether
@@ -45,8 +56,8 @@ static std::pair<Value, Value> probability(Fragments &f, Scores &scores, const P
   Code &c = f.c;
   dp = scores.dropped(dp, place);
   if (scores.arePlain()) {
-    Value p = f.exp2(c.fma(product, scores.exponentOf(), addends[0]));
-    return {scores.dropped(p, place), c.mul(p, c.fma(dp, f.form.scale, addends[1]))};
+    Value p = f.exp2(c.fma(belowLargest(f, product, addends[0]), log2E, addends[1]));
+    return {scores.dropped(p, place), c.mul(p, c.fma(dp, f.form.scale, addends[2]))};
   }
   auto [score, hidden] = scores.scoreOf(product, place);
   Value exponent = c.sub(c.sub(score, addends[0]), addends[1]);

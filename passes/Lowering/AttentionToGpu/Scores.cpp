@@ -76,10 +76,7 @@ std::pair<Value, Value> Scores::scoreOf(Value product, const Place &place) {
   return {s, hidden};
 }
 
-bool Scores::arePlain() const {
-  constexpr double most = 64; // the exponent of the lowest score is finite
-  return !f.form.bias && !f.form.fill && exponentOf() > 0 && exponentOf() <= most;
-}
+bool Scores::arePlain() const { return !f.form.bias && !f.form.fill && f.form.scale > 0; }
 
 void Scores::hide(Values &numbers, Value firstQuery, int64_t queries, Value firstKey, int64_t keys,
                   llvm::function_ref<Place(size_t)> placeOf, llvm::function_ref<Value(const Place &)> exists) {

@@ -69,7 +69,7 @@ struct Code : ScalarBuilder {
     mlir::scf::YieldOp::create(b, body());
     return Values(op.getResults());
   }
-  /// condition ? body() : otherwise; where the condition is null, `otherwise`
+  /// Returns body() where the condition holds, and `otherwise` where it does not or is null.
   Values when(Value condition, mlir::ValueRange otherwise, llvm::function_ref<Values()> body) {
     if (!condition)
       return Values(otherwise);

@@ -46,8 +46,11 @@ private:
   Value collect(Value low);
   /// Returns the sum of `count` over the threads before this one, and that over all. A barrier stands in between.
   std::pair<Value, Value> sumsOf(Value count);
+  /// Combines the updates of the chunk that starts at index `low`, in the order of their hits.
   void combine(Value low, Value hits);
+  /// Stores the block's results.
   void store();
+  /// Returns where the thread keeps its result of a row.
   Index place(Value row) { return e.opaque(toI64(e, row), 0, blockRows - 1) * blockColumns + mine; }
   void wait() { kernel::BarrierOp::create(e.b, /*id=*/0, /*threads=*/IntegerAttr()); }
 
@@ -79,8 +82,8 @@ GpuScatter::GpuScatter(graph::ScatterOp op, const Buffer &result, ElementEmitter
 void GpuScatter::divide() {
   blockColumns = std::min(columns, threads);
   columnBlocks = llvm::divideCeilSigned(columns, threads);
-  int64_t most =
-      std::min(gpuBlocks.scatterBytes / (blockColumns * type.getIntOrFloatBitWidth() / 8), (int64_t(1) << rowBits) - 1);
+  int64_t rowBytes = std::max<int64_t>(1, blockColumns * type.getIntOrFloatBitWidth() / 8);
+  int64_t most = std::min(gpuBlocks.scatterBytes / rowBytes, (int64_t(1) << rowBits) - 1);
   blockRows = std::clamp<int64_t>(rows * columnBlocks / gpuBlocks.scatterBlocks, 1, std::min(most, rows));
   rowBlocks = llvm::divideCeilSigned(rows, blockRows);
 }

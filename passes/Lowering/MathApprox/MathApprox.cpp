@@ -141,9 +141,9 @@ static Value expandErf(FloatMath &f, Value x) {
   return f.select(f.less(a, 1), small, large);
 }
 
-/// e^x = 2^n 2^r with n = round(x log2 e), where a GPU has an instruction for 2^r and |r| is at most 1/2 (and a little
-/// more). Where x is so large or small that n is clamped, r is what is left of the exponent: 2^r overflows, or the last
-/// multiplication rounds to a denormal or zero.
+/// Returns e^x = 2^n 2^r with n = round(x log2 e), where a GPU has an instruction for 2^r and |r| is at most 1/2 (and a
+/// little more). Where x is so large or small that n is clamped, r is what is left of the exponent: 2^r overflows, or
+/// the last multiplication rounds to a denormal or zero.
 static Value expByInstruction(FloatMath &f, Value x) {
   constexpr double magic = 12582912.0 + 127; // 1.5*2^23 as in reduceExp, and the bias of an exponent
   constexpr double log2eHigh = 1.4426950216293335, log2eLow = 1.9259629911266175e-8;

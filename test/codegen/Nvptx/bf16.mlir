@@ -29,6 +29,31 @@ llvm.func @pair(%in: !llvm.ptr<1> {llvm.noalias}, %out: !llvm.ptr<1> {llvm.noali
   llvm.return
 }
 
+// What is narrowed again behind the rounding is converted once, two numbers together.
+// CHECK-LABEL: .entry narrowed(
+// CHECK: cvt.rn.bf16x2.f32
+// CHECK-NOT: cvt.
+// CHECK: st.global.b32
+// SM75-LABEL: .entry narrowed(
+// SM75-NOT: cvt.rn.bf16
+llvm.func @narrowed(%in: !llvm.ptr<1> {llvm.noalias}, %out: !llvm.ptr<1> {llvm.noalias}) attributes {kernel.entry = #kernel.entry<threads = 32>} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %in1 = llvm.getelementptr inbounds %in[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+  %x0 = llvm.load %in {alignment = 16 : i64} : !llvm.ptr<1> -> f32
+  %x1 = llvm.load %in1 {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+  %y0 = kernel.round_bf16 %x0
+  %y1 = kernel.round_bf16 %x1
+  %h0 = arith.truncf %y0 : f32 to bf16
+  %h1 = arith.truncf %y1 : f32 to bf16
+  %empty = llvm.mlir.poison : vector<2xbf16>
+  %one = llvm.insertelement %h0, %empty[%c0 : i32] : vector<2xbf16>
+  %both = llvm.insertelement %h1, %one[%c1 : i32] : vector<2xbf16>
+  %bits = llvm.bitcast %both : vector<2xbf16> to i32
+  llvm.store %bits, %out {alignment = 16 : i64} : i32, !llvm.ptr<1>
+  llvm.return
+}
+
 // A constant NaN is rounded to the bits that the instruction gives, 0x7fff, on all GPUs.
 // CHECK-LABEL: .entry constant(
 // CHECK: st.global.b16 {{.*}}, 32767;

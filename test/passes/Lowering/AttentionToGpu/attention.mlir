@@ -8,7 +8,7 @@ module attributes {kernel.target = #kernel.target<"sm_90a">} {
 // CHECK: kernel.dispatch attention "slice+transpose+attention"(%{{.*}}) {schedule = #kernel.contraction<mma 64x64x16 stages=2>} : ({{.*}}) -> tensor<2x80x4x16xbf16>
 // CHECK: graph.attention %{{.*}}, %{{.*}}, %{{.*}} {after = 0 : i64, scale = 2.500000e-01 : f64}
 // CHECK-NOT: kernel.dispatch
-// KERNEL: llvm.func @k0({{.*}} attributes {kernel.entry = #kernel.entry<threads = 128
+// KERNEL: llvm.func @k0({{.*}} attributes {kernel.entry = #kernel.entry<threads = 128, min_blocks = 3>
 // KERNEL: kernel.mma bf16 16
 // KERNEL: kernel.approx exp2
 func.func @main(%x: tensor<2x80x192xbf16>) -> tensor<2x80x64xbf16> {
