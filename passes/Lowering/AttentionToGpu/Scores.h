@@ -64,8 +64,8 @@ public:
   /// Returns s of graph.attention, given q k^T, and whether the key is hidden, which is null where none is.
   std::pair<Value, Value> scoreOf(Value product, const Place &place);
 
-  /// Returns whether scores are products with the scale alone, of which some may be hidden. Then the scale goes into
-  /// the exponents, a score stays a product, and a hidden one is -infinity.
+  /// Returns whether scores are products with the scale alone, of which some may be hidden. Then a score stays a
+  /// product until its difference to the largest one is scaled, and a hidden one is -infinity.
   bool arePlain() const;
   /// Returns by how much a plain score is multiplied to be an exponent of 2.
   double exponentOf() const { return f.form.scale * log2E; }

@@ -86,7 +86,7 @@ Value KernelLowering::lower(ImplicitLocOpBuilder &b, RoundBF16Op op) {
     APFloat notANumber(APFloat::IEEEsingle(), APInt(32, 0x7fff0000));
     return LLVM::ConstantOp::create(b, b.getF32Type(), b.getFloatAttr(b.getF32Type(), notANumber));
   }
-  // What narrows the number again rounds it by itself, and two of them may be one instruction.
+  // An op that narrows the number again rounds it by itself, and LLVM may make one instruction of two of them.
   for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
     if (isa<arith::TruncFOp>(user) && user->getResult(0).getType().isBF16())
       user->setOperand(0, op.getX());
