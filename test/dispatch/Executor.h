@@ -9,6 +9,10 @@
 
 namespace mpc::test {
 
+/// What a way to run a dispatch is called, and the implementation of a library's primitive, where errors belong to
+/// tiles of results (runtime/host/winograd).
+inline constexpr char kTiled[] = "winograd";
+
 class Executor {
 public:
   virtual ~Executor() = default;

@@ -18,16 +18,17 @@ static std::vector<const mpc_library *> providers() {
   return result;
 }
 
-/// Runs the library's call of a dispatch on its inputs and results. Returns false where the provider
-/// does not compute it.
-static bool runLibrary(const mpc_library *library, kernel::DispatchOp dispatch, ArrayRef<Memory> memories) {
+/// Runs the library's call of a dispatch on its inputs and results. Returns the name of what computes it, or an empty
+/// one where the provider does not.
+static StringRef runLibrary(const mpc_library *library, kernel::DispatchOp dispatch, ArrayRef<Memory> memories) {
   FailureOr<LibraryCall> call = describeLibraryCall(dispatch);
   if (failed(call))
-    return false;
+    return {};
   char error[256];
   mpc_library_primitive *primitive = library->create(&call->desc, error, sizeof error);
   if (!primitive)
-    return false;
+    return {};
+  const bool tiled = StringRef(library->implementation(primitive)) == kTiled;
   Memory scratch(
       RankedTensorType::get(int64_t(library->scratch_bytes(primitive)), IntegerType::get(dispatch.getContext(), 8)));
   std::vector<void *> buffers;
@@ -36,7 +37,7 @@ static bool runLibrary(const mpc_library *library, kernel::DispatchOp dispatch, 
   library->execute(primitive, buffers.data(), scratch.data());
   library->destroy(primitive);
   EXPECT_TRUE(scratch.guardIntact()) << "wrote beyond its scratch";
-  return true;
+  return tiled ? StringRef(kTiled) : StringRef(library->name).split(' ').first;
 }
 
 namespace {
@@ -69,7 +70,8 @@ public:
         memories.emplace_back(t);
       for (Type type : dispatch.getResultTypes())
         memories.emplace_back(cast<RankedTensorType>(type));
-      if (!runLibrary(provider, dispatch, memories))
+      StringRef how = runLibrary(provider, dispatch, memories);
+      if (how.empty())
         continue;
       if (kernel::LaunchAttr behind = launches.lookup(dispatch)) {
         std::vector<void *> buffers;
@@ -82,7 +84,7 @@ public:
         EXPECT_TRUE(m.guardIntact()) << "wrote beyond a buffer";
         results.push_back(m.read());
       }
-      done(StringRef(provider->name).split(' ').first, ArrayRef(results).drop_front(inputs.size()));
+      done(how, ArrayRef(results).drop_front(inputs.size()));
     }
   }
 

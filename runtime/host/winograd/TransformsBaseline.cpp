@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#define MPC_ISA baseline
+#define MPC_VECTOR_BYTES 16
+#include "Transforms.inc"

@@ -1,0 +1,202 @@
+//===- WinogradTest.cpp - Winograd's convolutions against the reference ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The provider under test computes everything by Winograd's tiles, also what is faster without.
+//
+//===----------------------------------------------------------------------===//
+#include "Winograd.h"
+#include "Kernels.h"
+#include "Providers.h"
+
+#include "mpc/cpu.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace mpc::test {
+namespace {
+
+generic::Primitive *unwrap(const mpc_library_primitive *p) {
+  return reinterpret_cast<generic::Primitive *>(const_cast<mpc_library_primitive *>(p));
+}
+
+template <int Threads>
+const mpc_library *winogradLibrary() {
+  static const mpc_library library = {
+      MPC_LIBRARY_ABI,
+      "winograd",
+      [](const mpc_library_desc *desc, char *, size_t) {
+        return reinterpret_cast<mpc_library_primitive *>(winograd::makeWinograd(*desc, Threads).release());
+      },
+      [](const mpc_library_primitive *p) { return unwrap(p)->scratchBytes(); },
+      [](mpc_library_primitive *p, void *const *buffers, void *scratch) { unwrap(p)->execute(buffers, scratch); },
+      [](mpc_library_primitive *p) { delete unwrap(p); },
+      [](const mpc_library_primitive *p) { return unwrap(p)->implementation(); }};
+  return &library;
+}
+
+Desc convolution(int32_t op, int32_t type, int64_t n, int64_t c, int64_t o, int64_t height, int64_t width) {
+  Desc d = {};
+  d.op = op;
+  d.type_a = d.type_b = d.type_out = type;
+  d.spatial = 2;
+  d.N = n;
+  d.C = c;
+  d.O = o;
+  d.groups = 1;
+  for (int i = 0; i < 2; ++i) {
+    d.in[i] = d.out[i] = i ? width : height;
+    d.kernel[i] = 3;
+    d.stride[i] = d.dilation[i] = d.pad_low[i] = d.pad_high[i] = 1;
+  }
+  return d;
+}
+
+/// Draws kernels of 3x3 to 7x7, strides, channels that fill vectors or not, maps that fill tiles or not, padding on
+/// either side, and an epilogue.
+Desc draw(int32_t op, int32_t type, uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  const auto upTo = [&](int64_t low, int64_t high) { return low + int64_t(engine() % uint64_t(high - low + 1)); };
+  const auto channels = [&] { return upTo(0, 1) ? 16 * upTo(1, 4) : upTo(16, 70); };
+  Desc d = convolution(op, type, upTo(1, 3), channels(), channels(), 0, 0);
+  if (type != MPC_F32 && upTo(0, 2) == 0)
+    d.type_out = MPC_F32;
+  const int64_t stride = upTo(1, 2);
+  const bool small = upTo(0, 1) != 0;
+  for (int i = 0; i < 2; ++i) {
+    d.stride[i] = stride;
+    d.kernel[i] = small ? stride + 2 : upTo(stride + 2, 7);
+    d.pad_low[i] = upTo(0, d.kernel[i] - 1);
+    d.pad_high[i] = upTo(0, d.kernel[i] - 1);
+    d.in[i] = std::max<int64_t>(1, d.kernel[i] - d.pad_low[i] - d.pad_high[i]) + upTo(0, 9);
+    d.out[i] = (d.in[i] + d.pad_low[i] + d.pad_high[i] - d.kernel[i]) / stride + 1;
+  }
+  if (op == MPC_CONV_WEIGHT_GRAD)
+    return d;
+  d.has_bias = upTo(0, 1) != 0;
+  d.type_bias = upTo(0, 1) ? int32_t(MPC_F32) : d.type_out;
+  d.has_addend = upTo(0, 1) != 0;
+  d.activation = upTo(0, 1) ? MPC_ACT_RELU : MPC_ACT_NONE;
+  return d;
+}
+
+using Case = std::tuple<int32_t /*op*/, int32_t /*type*/>;
+class WinogradTest : public testing::TestWithParam<Case> {
+protected:
+  const int32_t op = std::get<0>(GetParam()), type = std::get<1>(GetParam());
+};
+
+TEST_P(WinogradTest, MatchesReferenceOnRandomShapes) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const Desc desc = draw(op, type, seed);
+    SCOPED_TRACE(describe(desc));
+    ASSERT_TRUE(winograd::computes(desc));
+    Problem problem(winogradLibrary<2>(), desc, seed);
+    problem.run();
+    const std::vector<char> first = problem.result();
+    EXPECT_EQ(problem.check(), "");
+    problem.run(true, 0x3c);
+    EXPECT_EQ(problem.result(), first) << "with other scratch, and the addend in the result's buffer";
+    EXPECT_EQ(problem.integrity(), "");
+    Problem other(winogradLibrary<5>(), desc, seed);
+    other.run();
+    EXPECT_EQ(other.result(), first) << "on five threads";
+  }
+}
+
+TEST_P(WinogradTest, EveryInstructionSetMatchesReference) {
+  const std::string best = generic::kernels<float>().name;
+#define MPC_LEVEL(LEVEL, NAME) #LEVEL,
+  for (const char *isa : {"baseline", MPC_CPU_LEVELS(MPC_LEVEL)})
+#undef MPC_LEVEL
+    for (uint64_t seed = 100; seed < 110 && generic::useKernels(isa); ++seed) {
+      const Desc desc = draw(op, type, seed);
+      SCOPED_TRACE(describe(desc) + " on " + isa);
+      Problem problem(winogradLibrary<2>(), desc, seed);
+      problem.run();
+      EXPECT_EQ(problem.check(), "");
+      EXPECT_EQ(problem.integrity(), "");
+    }
+  generic::useKernels(best.c_str());
+}
+
+// More tiles than a block or a piece has, and so many channels that a task owns columns instead of tiles.
+TEST_P(WinogradTest, MatchesReferenceOnManyTilesAndManyChannels) {
+  for (const Desc &desc : {convolution(op, type, 1, 16, 16, 150, 121), convolution(op, type, 2, 160, 144, 9, 13),
+                           convolution(op, type, 1, 168, 180, 5, 4)}) {
+    SCOPED_TRACE(describe(desc));
+    Problem problem(winogradLibrary<2>(), desc, 1);
+    problem.run();
+    EXPECT_EQ(problem.check(), "");
+    EXPECT_EQ(problem.integrity(), "");
+  }
+}
+
+// An infinity may become NaN, and it spreads in its tiles, but no result that depends on it stays finite.
+TEST_P(WinogradTest, NumbersThatAreNotFiniteDoNotVanish) {
+  for (double value : {double(INFINITY), double(NAN)}) {
+    Problem problem(winogradLibrary<2>(), convolution(op, type, 1, 16, 16, 10, 10), 1);
+    const int64_t row = 5, column = 6, channel = 3;
+    problem.set(0, (row * 10 + column) * 16 + channel, value);
+    problem.run();
+    for (int64_t i = 0; i < 3; ++i)
+      for (int64_t j = 0; j < 3; ++j)
+        for (int64_t k = 0; k < 16; ++k) {
+          const int64_t at = op == MPC_CONV_WEIGHT_GRAD ? (k * 16 + channel) * 9 + i * 3 + j
+                                                        : ((row + i - 1) * 10 + column + j - 1) * 16 + k;
+          ASSERT_FALSE(std::isfinite(problem.at(at))) << value << ' ' << i << ' ' << j << ' ' << k;
+        }
+  }
+}
+
+// The error of random sums stays below a few units in the last place of f32 of the largest result.
+TEST_P(WinogradTest, KeepsTheAccuracyOfF32) {
+  if (type != MPC_F32)
+    return;
+  const Desc desc = convolution(op, type, 2, 64, 64, 16, 16);
+  Problem tiled(winogradLibrary<2>(), desc, 1), direct(providers().front().open(2), desc, 1);
+  tiled.run();
+  direct.run();
+  double error = 0, norm = 0;
+  for (int64_t i = 0; i < int64_t(tiled.result().size() / sizeof(float)); ++i) {
+    error += std::pow(tiled.at(i) - direct.at(i), 2);
+    norm += std::pow(direct.at(i), 2);
+  }
+  EXPECT_LT(std::sqrt(error / norm), 2e-6);
+}
+
+TEST(Winograd, TakesOnlyWhatItComputes) {
+  const Desc right = convolution(MPC_CONV_FORWARD, MPC_F32, 1, 16, 20, 8, 8);
+  EXPECT_TRUE(winograd::computes(right));
+  const auto refuses = [&](auto change) {
+    Desc desc = right;
+    change(desc);
+    return !winograd::computes(desc);
+  };
+  EXPECT_TRUE(refuses([](Desc &d) { d.kernel[1] = 2; }));
+  EXPECT_TRUE(refuses([](Desc &d) { d.kernel[0] = 8; }));
+  EXPECT_TRUE(refuses([](Desc &d) { d.pad_low[0] = 3; })); // a whole window would lie in the padding
+  EXPECT_TRUE(refuses([](Desc &d) { d.stride[0] = 2; }));
+  EXPECT_TRUE(refuses([](Desc &d) { d.stride[0] = d.stride[1] = 2; })); // which leaves 3 taps in parts of 2 and 1
+  EXPECT_TRUE(refuses([](Desc &d) { d.dilation[1] = 2; }));
+  EXPECT_TRUE(refuses([](Desc &d) { d.groups = 2; }));
+  EXPECT_TRUE(refuses([](Desc &d) { d.spatial = 1; }));
+  EXPECT_TRUE(refuses([](Desc &d) { d.C = 15; }));
+  EXPECT_TRUE(refuses([](Desc &d) { d.type_a = d.type_b = d.type_out = MPC_F64; }));
+}
+
+std::string caseName(const testing::TestParamInfo<Case> &info) {
+  static const char *const ops[] = {"", "", "Forward", "InputGrad", "WeightGrad"};
+  static const char *const types[] = {"", "F16", "Bf16", "F32"};
+  return std::string(ops[std::get<0>(info.param)]) + types[std::get<1>(info.param)];
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WinogradTest,
+                         testing::Combine(testing::Values(MPC_CONV_FORWARD, MPC_CONV_INPUT_GRAD, MPC_CONV_WEIGHT_GRAD),
+                                          testing::Values(MPC_F16, MPC_BF16, MPC_F32)),
+                         caseName);
+
+} // namespace
+} // namespace mpc::test
