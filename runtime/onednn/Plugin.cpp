@@ -127,7 +127,8 @@ bool isComputedAsGrouped(const mpc_library_desc &d, const generic::Primitive &pr
 
 std::unique_ptr<generic::Primitive> make(const mpc_library_desc &desc, int threads) {
   if (winograd::computes(desc) && winograd::isFaster(desc, hasBf16()))
-    return winograd::makeWinograd(desc, threads);
+    if (auto tiled = winograd::makeWinograd(desc, threads))
+      return tiled;
   std::unique_ptr<generic::Primitive> primitive;
   if (!prefersGeneric(desc) && !isWrong(desc) && (desc.type_a == MPC_F32 || (desc.type_a == MPC_BF16 && hasBf16()))) {
     ThreadScope scope(threads);

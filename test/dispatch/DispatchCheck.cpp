@@ -21,16 +21,24 @@ static double meanBound(Type element, int64_t elements) {
 }
 
 /// Returns the enclosure for a method whose errors belong to tiles of results: any element may have the largest error
-/// that a sum may have.
+/// that a sum may have before it is rounded.
 static Enclosure ofTiles(Enclosure enclosure) {
+  const auto &semantics = cast<FloatType>(enclosure.value.element).getFloatSemantics();
+  auto ulp = [&](double x) {
+    int least = llvm::APFloat::semanticsMinExponent(semantics), exponent = x == 0 ? least : std::ilogb(x);
+    return std::ldexp(1.0, std::max(exponent, least) + 1 - int(llvm::APFloat::semanticsPrecision(semantics)));
+  };
   double widest = 0;
   for (auto [low, want, high] : llvm::zip_equal(enclosure.low.values, enclosure.value.values, enclosure.high.values))
     if (double distance = std::max(high - want, want - low); std::isfinite(distance))
-      widest = std::max(widest, distance);
+      widest = std::max(widest, distance - ulp(std::max(std::abs(low), std::abs(high))));
   for (auto [low, want, high] : llvm::zip_equal(enclosure.low.values, enclosure.value.values, enclosure.high.values)) {
-    low = std::min(low, want - widest);
-    high = std::max(high, want + widest);
+    const double rounding = ulp(want) / 2; // of `want`, which is rounded too
+    low = std::min(low, want - rounding - widest);
+    high = std::max(high, want + rounding + widest);
   }
+  enclosure.low.round();
+  enclosure.high.round();
   return enclosure;
 }
 

@@ -9,8 +9,8 @@
 
 namespace mpc::test {
 
-/// What a way to run a dispatch is called, and the implementation of a library's primitive, where errors belong to
-/// tiles of results (runtime/host/winograd).
+/// The name of a library's implementation, and so of a way to run a dispatch, whose errors belong to tiles of results
+/// (runtime/host/winograd).
 inline constexpr char kTiled[] = "winograd";
 
 class Executor {

@@ -8,8 +8,8 @@
  *
  * Numerics, the same for every provider: products are exact, sums are fp32 (fp64 for fp64 operands),
  * bias and activation are applied in the accumulator's precision, and the result is rounded once, to
- * nearest even, when it is stored. A provider may compute a convolution from sums of its operands (Winograd's
- * method); then the errors, those of fp32 relative to the norm of a result, belong to tiles of results.
+ * nearest even, when it is stored. Convolutions are an exception: a provider may multiply sums of their operands in
+ * fp32 (Winograd's method), and then an error is relative to the largest results nearby.
  *
  * Layouts: matrices are row-major; activations are channels-last ([N, spatial..., C]) and weights are
  * [O, C/groups, spatial...] row-major (the ONNX order), all dense. A provider that needs another order

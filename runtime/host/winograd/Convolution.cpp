@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Results are 36 products [tiles, depth] x [depth, columns], one for each frequency, of transformed pixels and
-// transformed weights. There are two orders of the work:
-//   by tiles:   all weights are transformed first; a task owns a block of tiles: it transforms their pixels,
-//   multiplies,
-//               and transforms the products to results. Its arrays stay in its core's cache where channels are few.
-//   by columns: all pixels are transformed first; a task owns a panel of columns, and transforms some of its weights at
-//   a
-//               time, which stay in its core's cache. This suits few tiles and many channels, whose transformed weights
-//               take four times the memory of the weights themselves.
+// transformed weights. The work is done in one of two orders.
 //
-// The order in which an element is summed depends on the shape alone.
+// By tiles: all weights are transformed first. A task owns a block of tiles; it transforms their pixels, multiplies,
+// and transforms the products to results. Its arrays stay in its core's cache where channels are few.
+//
+// By columns: all pixels are transformed first. A task owns a panel of columns and transforms some of its weights at a
+// time, which stay in its core's cache. This suits few tiles and many channels: all transformed weights take four times
+// the memory of the weights themselves.
+//
+// The shape alone decides on the order of the work and of the sums.
 //
 //===----------------------------------------------------------------------===//
 #include "Parallel.h"
@@ -56,8 +56,8 @@ private:
   void transformPixels(const Call &call, const Pass &pass, int64_t tile, float *to, int64_t step) const;
   void transformProducts(const Call &call, const Pass &pass, int64_t tile, const float *products, int64_t step,
                          int64_t column, int64_t count) const;
-  void runByTiles(const Call &call, const Pass &pass, float *weights, float *slots) const;
-  void runByColumns(const Call &call, const Pass &pass, float *pixels, float *slots) const;
+  void runByTiles(const Call &call, const Pass &pass, float *weights, float *slotMemory) const;
+  void runByColumns(const Call &call, const Pass &pass, float *pixels, float *slotMemory) const;
 
   mpc_library_desc desc;
   Tiling tiling;
@@ -66,6 +66,7 @@ private:
   int64_t ldPixels, ldProducts;
   bool byColumns;
   int64_t block, slotElements; // block: the most tiles of a task
+  int slots;                   // of tasks that run at one time
   size_t biasAt, zerosAt, sharedAt, slotsAt;
 };
 
@@ -82,7 +83,7 @@ Convolution::Convolution(const mpc_library_desc &desc, int threads)
   biasAt = scratch.add(size_t(desc.has_bias ? rowStep(columns) : 0) * sizeof(float));
   zerosAt = scratch.add(size_t(std::max(depth, panel)) * sizeof(float));
   sharedAt = scratch.add(size_t(frequencies * (byColumns ? mostTiles * ldPixels : weightStep())) * sizeof(float));
-  slotsAt = scratch.add(size_t(slotElements * threads) * sizeof(float));
+  slotsAt = scratch.add(size_t(slotElements * slots) * sizeof(float));
 }
 
 void Convolution::chooseOrder() {
@@ -91,7 +92,9 @@ void Convolution::chooseOrder() {
   byColumns =
       weightBytes > (int64_t(2) << 20) && 3 * pixelBytes <= 2 * weightBytes && pixelBytes <= (int64_t(32) << 20);
   if (byColumns) {
-    block = mostTiles;
+    // Where there are more threads than panels, several of them share one, with tiles of their own.
+    block = ceilDiv(mostTiles, std::min(mostTiles, ceilDiv(threads, panels)));
+    slots = int(std::min<int64_t>(threads, panels * ceilDiv(mostTiles, block)));
     ldProducts = panel;
     slotElements = frequencies * (block * ldProducts + panelWeights()) + packedWeights();
     return;
@@ -104,8 +107,9 @@ void Convolution::chooseOrder() {
   if (most < 2 * rows)
     most = std::clamp<int64_t>((std::max(int64_t(16) / threads, int64_t(2)) << 20) / bytes, rows, 128);
   // Every thread gets as many blocks as any other.
-  const int64_t blocks = roundUp(std::max<int64_t>(1, ceilDiv(mostTiles, most)), threads);
-  block = std::max<int64_t>(1, ceilDiv(mostTiles, blocks));
+  const int64_t blocks = roundUp(ceilDiv(mostTiles, most), threads);
+  block = ceilDiv(mostTiles, blocks);
+  slots = int(std::min<int64_t>(threads, std::max(ceilDiv(mostTiles, block), panels)));
   slotElements = std::max(frequencies * block * (ldPixels + ldProducts), packedWeights());
 }
 
@@ -158,18 +162,18 @@ void Convolution::transformProducts(const Call &call, const Pass &pass, int64_t 
                         desc.activation == MPC_ACT_RELU});
 }
 
-void Convolution::runByTiles(const Call &call, const Pass &pass, float *weights, float *slots) const {
+void Convolution::runByTiles(const Call &call, const Pass &pass, float *weights, float *slotMemory) const {
   const int64_t chunks = ceilDiv(depth, rowsOfTask), tiles = tiling.images * pass.tiles();
   const int64_t partStep = panels * depth * panel;
-  forEachTask(threads, int64_t(pass.parts.size()) * panels * chunks, [&](int slot, int64_t task) {
+  forEachTask(slots, int64_t(pass.parts.size()) * panels * chunks, [&](int slot, int64_t task) {
     const int64_t first = task % chunks * rowsOfTask, column = task / chunks % panels, part = task / (chunks * panels);
     transformWeights(call, pass.parts[size_t(part)], column * panel, first, std::min(rowsOfTask, depth - first),
-                     slots + slot * slotElements, weights + part * partStep + (column * depth + first) * panel,
+                     slotMemory + slot * slotElements, weights + part * partStep + (column * depth + first) * panel,
                      weightStep());
   });
-  forEachTask(threads, ceilDiv(tiles, block), [&](int slot, int64_t task) {
+  forEachTask(slots, ceilDiv(tiles, block), [&](int slot, int64_t task) {
     const int64_t first = task * block, count = std::min(block, tiles - first);
-    float *pixels = slots + slot * slotElements, *products = pixels + frequencies * block * ldPixels;
+    float *pixels = slotMemory + slot * slotElements, *products = pixels + frequencies * block * ldPixels;
     for (int64_t t = 0; t < count; ++t)
       transformPixels(call, pass, first + t, pixels + t * ldPixels, block * ldPixels);
     const Run whole{0, 0};
@@ -183,16 +187,17 @@ void Convolution::runByTiles(const Call &call, const Pass &pass, float *weights,
   });
 }
 
-void Convolution::runByColumns(const Call &call, const Pass &pass, float *pixels, float *slots) const {
+void Convolution::runByColumns(const Call &call, const Pass &pass, float *pixels, float *slotMemory) const {
   constexpr int64_t tilesOfTask = 4;
-  const int64_t tiles = tiling.images * pass.tiles();
+  const int64_t tiles = tiling.images * pass.tiles(), blocks = ceilDiv(tiles, block);
   forEachTask(threads, ceilDiv(tiles, tilesOfTask), [&](int, int64_t task) {
     for (int64_t t = task * tilesOfTask; t < std::min(tiles, (task + 1) * tilesOfTask); ++t)
-      transformPixels(call, pass, t, pixels + t * ldPixels, block * ldPixels);
+      transformPixels(call, pass, t, pixels + t * ldPixels, mostTiles * ldPixels);
   });
-  forEachTask(threads, panels, [&](int slot, int64_t task) {
-    const int64_t column = task * panel, count = std::min(panel, columns - column);
-    float *products = slots + slot * slotElements, *weights = products + frequencies * block * ldProducts;
+  forEachTask(slots, panels * blocks, [&](int slot, int64_t task) {
+    const int64_t column = task / blocks * panel, width = std::min(panel, columns - column);
+    const int64_t tile = task % blocks * block, count = std::min(block, tiles - tile);
+    float *products = slotMemory + slot * slotElements, *weights = products + frequencies * block * ldProducts;
     float *packed = weights + frequencies * panelWeights();
     const Run whole{0, 0};
     for (int64_t part = 0; part < int64_t(pass.parts.size()); ++part)
@@ -202,18 +207,18 @@ void Convolution::runByColumns(const Call &call, const Pass &pass, float *pixels
           transformWeights(call, pass.parts[size_t(part)], column, first + row, std::min(rowsOfTask, rows - row),
                            packed, weights + row * panel, panelWeights());
         for (int64_t f = 0; f < frequencies; ++f)
-          kernels<float>().multiply({tiles, count, pixels + f * block * ldPixels + part * depth + first, ldPixels,
-                                     false, weights + f * panelWeights(), panel, 0, &whole, 1, rows,
+          kernels<float>().multiply({count, width, pixels + (f * mostTiles + tile) * ldPixels + part * depth + first,
+                                     ldPixels, false, weights + f * panelWeights(), panel, 0, &whole, 1, rows,
                                      products + f * block * ldProducts, ldProducts, part > 0 || first > 0});
       }
-    for (int64_t t = 0; t < tiles; ++t)
-      transformProducts(call, pass, t, products + t * ldProducts, block * ldProducts, column, count);
+    for (int64_t t = 0; t < count; ++t)
+      transformProducts(call, pass, tile + t, products + t * ldProducts, block * ldProducts, column, width);
   });
 }
 
 void Convolution::execute(void *const *buffers, void *scratch) {
   char *base = static_cast<char *>(scratch), *zeros = base + zerosAt;
-  float *shared = reinterpret_cast<float *>(base + sharedAt), *slots = reinterpret_cast<float *>(base + slotsAt);
+  float *shared = reinterpret_cast<float *>(base + sharedAt), *slotMemory = reinterpret_cast<float *>(base + slotsAt);
   std::memset(zeros, 0, size_t(std::max(depth, panel)) * sizeof(float));
   Call call{
       static_cast<const char *>(buffers[0]), static_cast<const char *>(buffers[1]), nullptr, zeros, nullptr, nullptr};
@@ -227,7 +232,7 @@ void Convolution::execute(void *const *buffers, void *scratch) {
     call.addend = static_cast<const char *>(buffers[next++]);
   call.result = static_cast<char *>(buffers[next]);
   for (const Pass &pass : tiling.passes)
-    byColumns ? runByColumns(call, pass, shared, slots) : runByTiles(call, pass, shared, slots);
+    byColumns ? runByColumns(call, pass, shared, slotMemory) : runByTiles(call, pass, shared, slotMemory);
 }
 
 } // namespace

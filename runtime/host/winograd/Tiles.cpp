@@ -3,6 +3,7 @@
 #include "Tiles.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace mpc::winograd {
 namespace {
@@ -28,7 +29,8 @@ std::vector<Part> combine(const std::vector<Line> &rows, const std::vector<Line>
   return parts;
 }
 
-/// Result i reads stride * i + t - pad_low. Taps t that are a stride apart read neighbours of one class of pixels.
+/// Returns the parts of a forward pass: result i reads stride * i + t - pad_low, and taps t that are a stride apart
+/// read neighbours of one class of pixels.
 std::vector<Line> forwardLines(const mpc_library_desc &d, int dim) {
   const int64_t stride = d.stride[dim], kernel = d.kernel[dim];
   std::vector<Line> lines;
@@ -42,9 +44,9 @@ std::vector<Line> forwardLines(const mpc_library_desc &d, int dim) {
   return lines;
 }
 
-/// Position i of the input gets the products of y[o] with tap t where stride * o + t - pad_low = i. For the positions
-/// i = stride * m + phase - pad_low those are o = m - j with t = phase + stride * j. The taps of a part are reversed,
-/// so that o ascends; `first` is the smallest m with i >= 0.
+/// Returns the parts of an input gradient. Position i of the input gets the products of y[o] with tap t where stride *
+/// o + t - pad_low = i. For the positions i = stride * m + phase - pad_low those are o = m - j with t = phase + stride
+/// * j. The taps of a part are reversed, so that o ascends; `first` is the smallest m with i >= 0.
 std::vector<Line> inputGradLines(const mpc_library_desc &d, int dim, int64_t phase, int64_t first) {
   const int64_t stride = d.stride[dim], kernel = d.kernel[dim];
   std::vector<Line> lines;
@@ -64,14 +66,22 @@ int64_t ceilOf(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / 
 
 } // namespace
 
+/// Returns the maps of x and of y.
+static std::pair<Maps, Maps> mapsOf(const mpc_library_desc &d) {
+  Maps x{{d.in[0], d.in[1]}, d.C, {}};
+  for (int i = 0; i < 2; ++i)
+    x.end[i] = std::min(d.in[i], (d.out[i] - 1) * d.stride[i] + d.kernel[i] - d.pad_low[i]);
+  return {x, {{d.out[0], d.out[1]}, d.O, {d.out[0], d.out[1]}}};
+}
+
 Tiling forwardTiling(const mpc_library_desc &d) {
-  const Maps x{{d.in[0], d.in[1]}, d.C}, y{{d.out[0], d.out[1]}, d.O};
+  const auto [x, y] = mapsOf(d);
   const Pass all{{0, 0}, {d.out[0], d.out[1]}, combine(forwardLines(d, 0), forwardLines(d, 1), d.kernel[1])};
   return {x, y, d.N, d.stride[0], 1, {all}};
 }
 
 Tiling inputGradTiling(const mpc_library_desc &d) {
-  const Maps x{{d.in[0], d.in[1]}, d.C}, y{{d.out[0], d.out[1]}, d.O};
+  const auto [x, y] = mapsOf(d);
   Tiling tiling{y, x, d.N, 1, d.stride[0], {}};
   const int64_t stride = d.stride[0];
   for (int64_t phase = 0; phase < stride * stride; ++phase) {
@@ -85,7 +95,8 @@ Tiling inputGradTiling(const mpc_library_desc &d) {
       lines[i] = inputGradLines(d, i, phases[i], first);
     }
     pass.parts = combine(lines[0], lines[1], d.kernel[1]);
-    tiling.passes.push_back(std::move(pass));
+    if (pass.tiles()) // a map of one row has no results of the other class
+      tiling.passes.push_back(std::move(pass));
   }
   return tiling;
 }
@@ -102,7 +113,7 @@ void addressPixels(const Maps &maps, const void *data, int32_t type, Place from,
   for (int64_t i = from.row; i < from.row + size * step; i += step)
     for (int64_t j = from.column; j < from.column + size * step; j += step)
       *pixels++ =
-          i >= 0 && i < maps.extent[0] && j >= 0 && j < maps.extent[1]
+          i >= 0 && i < maps.end[0] && j >= 0 && j < maps.end[1]
               ? static_cast<const char *>(data) + ((from.image * maps.extent[0] + i) * maps.extent[1] + j) * bytes
               : zeros;
 }

@@ -1,12 +1,12 @@
 //===- Tiles.h - The tiles of a convolution -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A convolution becomes a sum of correlations of 3x3 taps without strides, its parts:
-//   taps:     5 taps along a dimension are 3 and 2, and a part with fewer than 3 has zeros for the others;
-//   strides:  with a stride of 2, the even taps read every second pixel, and the odd taps read the others, so each of
-//   them
-//             is a correlation by itself. In the input gradient it is the results that fall into classes: those with an
-//             even distance from the first one get only even taps, so each class is a pass by itself.
+// A convolution is computed as a sum of parts, which are correlations of 3x3 taps without strides. Five taps along a
+// dimension are parts of three and two taps, and the taps that a part lacks are zeros.
+//
+// With a stride of 2, the even taps read every second pixel and the odd taps read the others, so they are different
+// parts. In the input gradient it is the results that fall into classes: every second result gets even taps only. There
+// each class is a pass with parts of its own.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_RUNTIME_HOST_WINOGRAD_TILES_H
@@ -20,9 +20,9 @@
 
 namespace mpc::winograd {
 
-/// A batch of maps, stored as [N, extent 0, extent 1, channels].
+/// A batch of maps, stored as [N, extent 0, extent 1, channels]. No window reads pixels from `end` on.
 struct Maps {
-  int64_t extent[2], channels;
+  int64_t extent[2], channels, end[2];
 };
 
 /// A pixel of one image.
@@ -66,13 +66,15 @@ Tiling forwardTiling(const mpc_library_desc &);
 /// Returns the tiling of an input gradient, whose source is the result's gradient.
 Tiling inputGradTiling(const mpc_library_desc &);
 
-/// Writes the addresses of size x size pixels, with steps between them, from `from` on, and `zeros` for those outside.
+/// Writes the addresses of size x size pixels, with steps between them, from `from` on, and `zeros` for those that no
+/// window reads. (A tile reads more than its windows do, and a NaN there must not matter.)
 void addressPixels(const Maps &maps, const void *data, int32_t type, Place from, int64_t step, int size,
                    const void *zeros, const void **pixels);
 
 /// Returns the distance of rows of so many elements that keeps them from sharing a few sets of the caches.
 inline int64_t rowStep(int64_t elements) { return generic::roundUp(elements, 16) + 16; }
 
+/// Make a forward pass or an input gradient, and a weight gradient.
 std::unique_ptr<generic::Primitive> makeConvolution(const mpc_library_desc &, int threads);
 std::unique_ptr<generic::Primitive> makeWeightGrad(const mpc_library_desc &, int threads);
 

@@ -8,7 +8,7 @@
 //     dw = G^T [(A dy A^T) * (B^T x B)] G          the derivative of the same formula
 //
 // The matrices interpolate at 0, +-5/8, +-3/2 and infinity. The errors of f32 there are half of those at the paper's
-// points 0, +-1, +-2: 7e-7 of a result's norm, where direct sums have 2e-7.
+// points 0, +-1, +-2.
 //
 // An element of the 6x6 products is called a frequency. Arrays of them are [36][...]; `step` is the distance between
 // two frequencies, in elements. The vectors run over channels.
@@ -74,7 +74,7 @@ struct Transforms {
   void (*weightGrads)(const WeightGrads &);
 };
 
-/// Returns those of the instruction set that the generic kernels use.
+/// Returns the transformations for the instruction set that the generic kernels use.
 const Transforms &transforms();
 
 } // namespace mpc::winograd

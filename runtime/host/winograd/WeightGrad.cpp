@@ -33,16 +33,19 @@ public:
     // A piece is so long that adding to the sums costs little beside the products.
     const int64_t bytes = frequencies * (ldX + ldY) * int64_t(sizeof(float));
     const int64_t most = std::clamp<int64_t>((int64_t(2) << 20) / bytes, 192, 1024);
-    piece = tiles ? ceilDiv(tiles, ceilDiv(tiles, most)) : 0;
+    piece = ceilDiv(tiles, ceilDiv(tiles, most));
     const int64_t rows = kernels<float>().tileRows, outputBytes = frequencies * ldX * int64_t(sizeof(float));
     // A task's sums stay in its core's cache, unless reading the pixels once for each task would take longer.
     const int64_t blocks = piece * outputBytes > (int64_t(16) << 20) ? 8 : (int64_t(1) << 20) / outputBytes / rows;
-    outputsOfTask = std::clamp<int64_t>(blocks, 1, 8) * rows;
+    const int64_t fair = ceilDiv(ceilDiv(desc.O, threads), rows); // with which every thread has a task
+    outputsOfTask =
+        std::clamp<int64_t>(std::min({blocks, fair, (int64_t(16) << 20) / outputBytes / rows}), 1, 8) * rows;
+    slots = int(std::min<int64_t>(threads, ceilDiv(desc.O, outputsOfTask)));
     zerosAt = scratch.add(size_t(std::max(desc.C, desc.O)) * sizeof(float));
     sumsAt = scratch.add(onePiece() ? 0 : size_t(desc.O * outputBytes));
     xAt = scratch.add(size_t(frequencies * piece * ldX) * sizeof(float));
     yAt = scratch.add(size_t(frequencies * piece * ldY) * sizeof(float));
-    slotsAt = scratch.add(size_t(slotElements() * threads) * sizeof(float));
+    slotsAt = scratch.add(size_t(slotElements() * slots) * sizeof(float));
   }
 
   void execute(void *const *buffers, void *scratch) override;
@@ -72,6 +75,7 @@ private:
   int threads;
   int64_t taps, tiles, columns; // columns: of the sums, [parts, C]
   int64_t ldX, ldY, piece, outputsOfTask;
+  int slots; // of tasks that store gradients at one time
   size_t zerosAt, sumsAt, xAt, yAt, slotsAt;
 };
 
@@ -131,7 +135,7 @@ void WeightGrad::execute(void *const *buffers, void *scratch) {
                first > 0);
     });
   }
-  forEachTask(threads, ceilDiv(desc.O, outputsOfTask), [&](int slot, int64_t task) {
+  forEachTask(slots, ceilDiv(desc.O, outputsOfTask), [&](int slot, int64_t task) {
     float *grads = at(slotsAt) + slot * slotElements(), *own = grads + tileTaps * tileTaps * ldX;
     const int64_t output = task * outputsOfTask, outputs = std::min(outputsOfTask, desc.O - output);
     for (int64_t f = 0; f < frequencies && onePiece(); ++f)

@@ -59,14 +59,16 @@ bool isFaster(const mpc_library_desc &d, bool hasBf16) {
   const double taps = double(d.kernel[0] * d.kernel[1]), results = double(d.N * d.out[0] * d.out[1]);
   const double perTap = !direct16 ? 4 : !weightGrad ? 2 : d.stride[0] > 1 ? 3.5 : 2.4;
   const double direct = taps * (perTap * results + (direct16 ? 150 : 300));
-  const double perProduct = parts > 1 ? 200 : 160, perPart = weightGrad ? 2500 : 6000;
+  const double perProduct = parts >= 9 ? 250 : parts > 1 ? 200 : 160, perPart = weightGrad ? 2500 : 6000;
   const double perPixel = weightGrad ? 3200 : 2000;
   const double tiled = perProduct * products + perPart * parts + perPixel * (products / columns + tiles / depth);
-  return tiled < 0.9 * direct;
+  return tiled < 0.85 * direct;
 }
 
 std::unique_ptr<generic::Primitive> makeWinograd(const mpc_library_desc &desc, int threads) {
-  return desc.op == MPC_CONV_WEIGHT_GRAD ? makeWeightGrad(desc, threads) : makeConvolution(desc, threads);
+  constexpr size_t largestScratch = size_t(256) << 20;
+  auto primitive = desc.op == MPC_CONV_WEIGHT_GRAD ? makeWeightGrad(desc, threads) : makeConvolution(desc, threads);
+  return primitive->scratchBytes() <= largestScratch ? std::move(primitive) : nullptr;
 }
 
 } // namespace mpc::winograd

@@ -1,4 +1,4 @@
-//===- Winograd.h - Convolutions with a third of the products -*- C++ -*-===//
+//===- Winograd.h - Convolutions with fewer products -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_RUNTIME_HOST_WINOGRAD_WINOGRAD_H
 #define MPC_RUNTIME_HOST_WINOGRAD_WINOGRAD_H
@@ -12,9 +12,12 @@ namespace mpc::winograd {
 /// taps, and at least 16 channels on either side.
 bool computes(const mpc_library_desc &);
 
-/// Returns whether it is expected to be faster than direct sums of f32, or of bf16 in the processor's own instructions.
+/// Returns whether Winograd's method is expected to be faster than direct sums. `hasBf16`: the processor has
+/// instructions for bf16, which direct sums of bf16 then use.
 bool isFaster(const mpc_library_desc &, bool hasBf16);
 
+/// Makes the primitive of a description that computes() takes. Returns null where its scratch would be larger than
+/// 256 MiB.
 std::unique_ptr<generic::Primitive> makeWinograd(const mpc_library_desc &, int threads);
 
 } // namespace mpc::winograd
