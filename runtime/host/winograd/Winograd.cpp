@@ -58,7 +58,7 @@ bool isFaster(const mpc_library_desc &d, bool hasBf16) {
   // with 16 to 1024 channels on maps of 4x4 to 300x300.
   const double taps = double(d.kernel[0] * d.kernel[1]), results = double(d.N * d.out[0] * d.out[1]);
   const double perTap = !direct16 ? 4 : !weightGrad ? 2 : d.stride[0] > 1 ? 3.5 : 2.4;
-  const double direct = taps * (perTap * results + (direct16 ? 150 : 300));
+  const double direct = taps * (perTap * results + (direct16 ? 150 : 320));
   const double perProduct = parts >= 9 ? 250 : parts > 1 ? 200 : 160, perPart = weightGrad ? 2500 : 6000;
   const double perPixel = weightGrad ? 3200 : 2000;
   const double tiled = perProduct * products + perPart * parts + perPixel * (products / columns + tiles / depth);
