@@ -129,6 +129,8 @@ std::unique_ptr<generic::Primitive> make(const mpc_library_desc &desc, int threa
   if (winograd::computes(desc) && winograd::isFaster(desc, hasBf16()))
     if (auto tiled = winograd::makeWinograd(desc, threads))
       return tiled;
+  if (auto narrow = makeNarrowMatmul(desc, threads))
+    return narrow;
   std::unique_ptr<generic::Primitive> primitive;
   if (!prefersGeneric(desc) && !isWrong(desc) && (desc.type_a == MPC_F32 || (desc.type_a == MPC_BF16 && hasBf16()))) {
     ThreadScope scope(threads);

@@ -4,7 +4,9 @@
 
 usage: gradref.py SHARED_DIR WORK_DIR PRECISION OPT_LEVEL NET...
 The bounds in fp32 are 1e-6 for loss0 (relative), 1e-4 for each gradient (|a-b|/|b|, except for parameters whose true gradient is
-zero, |g| < 2e-6), and 5e-3 for curves. In fp16 and bf16, with loss scale 1024, they are 6e-2 and 1.6e-1 for the concatenated
+zero, |g| < 2e-6), and 5e-3 for curves. Adam divides by a gradient's size: where direct sums of a convolution give exactly 0 in every step,
+Winograd's method gives 1e-11, which moves the weight. A curve of Adam beyond 5e-3 must therefore be within 2e-2 by default, and within 5e-3 with direct sums
+(--library=generic). In fp16 and bf16, with loss scale 1024, they are 6e-2 and 1.6e-1 for the concatenated
 gradient, and 3 % and 5 % for curves. The script prints a line for each network, and its exit status is 1 when a bound is broken.
 """
 import json
@@ -15,6 +17,7 @@ import sys
 import numpy as np
 
 CURVE = {"fp32": 5e-3, "fp16": 3e-2, "bf16": 5e-2}
+ADAM_OF_TILES = 2e-2  # for curves of Adam in fp32 whose convolutions are computed by Winograd's method
 GRADIENT = {"fp16": 6e-2, "bf16": 1.6e-1}
 
 
@@ -54,12 +57,20 @@ class Reference:
                        stdout=subprocess.DEVNULL)
         return dict(np.load(self.out))
 
-    def check_curve(self, traced, precision, optimizer, broken):
+    def distance(self, traced, optimizer):
         """Returns the largest relative difference of the losses."""
         curve = self.values[f"curve_{optimizer}"].astype(np.float64)[:len(traced["loss"])]
-        worst = float(np.max(np.abs(traced["loss"] - curve) / np.abs(curve)))
+        return float(np.max(np.abs(traced["loss"] - curve) / np.abs(curve)))
+
+    def check_curve(self, traced, precision, optimizer, broken):
+        """Returns the largest relative difference of the losses."""
+        worst = self.distance(traced, optimizer)
         if not worst <= CURVE[precision]:
-            broken.append(f"curve of {optimizer}: {worst:.1e}")
+            direct = None
+            if precision == "fp32" and optimizer.startswith("adam") and worst <= ADAM_OF_TILES:
+                direct = self.distance(self.trace(len(traced["loss"]), "--library=generic"), optimizer)
+            if direct is None or not direct <= CURVE[precision]:
+                broken.append(f"curve of {optimizer}: {worst:.1e}" + (f", with direct sums {direct:.1e}" if direct is not None else ""))
         return worst
 
     def check_gradients(self, traced, precision, broken):

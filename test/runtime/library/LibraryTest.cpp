@@ -57,6 +57,35 @@ TEST_P(LibraryTest, MatchesReferenceOnRandomShapes) {
   }
 }
 
+// A step of a recurrent cell multiplies few rows by large weights.
+TEST_P(LibraryTest, MatchesReferenceOnProductsOfFewRows) {
+  if (op != MPC_MATMUL)
+    return;
+  for (int64_t m : {16, 32, 37, 64})
+    for (int32_t transposed : {0, 1})
+      for (int epilogue = 0; epilogue < 3; ++epilogue) {
+        Desc desc = {};
+        desc.op = op;
+        desc.type_a = desc.type_b = desc.type_out = type;
+        desc.batch = 1;
+        desc.m = m;
+        desc.n = epilogue == 1 ? 555 : 544;
+        desc.k = 515;
+        desc.transpose_b = transposed;
+        desc.has_bias = desc.activation = epilogue == 1;
+        desc.has_addend = epilogue == 2;
+        desc.type_bias = desc.type_out;
+        SCOPED_TRACE(describe(desc));
+        Problem problem(library, desc, 1);
+        problem.run();
+        const std::vector<char> first = problem.result();
+        EXPECT_EQ(problem.check(), "") << problem.implementation();
+        problem.run(true, 0x3c);
+        EXPECT_EQ(problem.result(), first) << problem.implementation();
+        EXPECT_EQ(problem.integrity(), "") << problem.implementation();
+      }
+}
+
 // These shapes take code paths of their own; networks have them, with larger batches.
 TEST_P(ConvolutionTest, MatchesReferenceOnLayersOfNetworks) {
   struct Layer {
