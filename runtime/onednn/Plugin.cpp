@@ -1,7 +1,8 @@
 //===- Plugin.cpp - The oneDNN library provider ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For every description it chooses between oneDNN and the generic kernels, of which the plugin carries a copy.
+// For every description it chooses between oneDNN, Winograd's method and the generic kernels; the plugin carries copies
+// of the last two.
 //
 //===----------------------------------------------------------------------===//
 #include "CodePages.h"

@@ -20,7 +20,7 @@ struct Run {
   int64_t a, b;
 };
 
-/// Computes c[m,n] (+)= sum over runs r and indices i < length of A[m, r, i] * B[r, i, n].
+/// Computes, for m and n of at least 1, c[m,n] (+)= sum over runs r and indices i < length of A[m, r, i] * B[r, i, n].
 ///
 /// A is read at a[runs[r].a + row * lda + i] (row-major) or a[runs[r].a + i * lda + row] (column-major).
 /// B comes in panels of `panelColumns` columns: b[p * panelStride + runs[r].b + i * ldb + column]; the

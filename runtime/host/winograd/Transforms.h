@@ -66,7 +66,6 @@ struct WeightGrads {
 };
 
 struct Transforms {
-  int lanes; ///< elements of a vector
   void (*input)(const Pixels &);
   void (*outputGrad)(const Pixels &);
   void (*weights)(const Weights &);

@@ -4,32 +4,32 @@
 
 #include "Tiles.h"
 
+#include "mpc/cpu.h"
+
 #include <algorithm>
 #include <cstring>
 
-namespace mpc::generic {
-namespace baseline {
-extern const winograd::Transforms winogradTransforms;
-}
+#define MPC_DECLARE(LEVEL)                                                                                             \
+  namespace mpc::generic::LEVEL {                                                                                      \
+  extern const winograd::Transforms winogradTransforms;                                                                \
+  }
+MPC_DECLARE(baseline)
 #ifdef MPC_WINOGRAD_X86
-namespace v3 {
-extern const winograd::Transforms winogradTransforms;
-}
-namespace v4 {
-extern const winograd::Transforms winogradTransforms;
-}
+#define MPC_LEVEL(LEVEL, NAME) MPC_DECLARE(LEVEL)
+MPC_CPU_LEVELS(MPC_LEVEL)
+#undef MPC_LEVEL
 #endif
-} // namespace mpc::generic
 
 namespace mpc::winograd {
 
 const Transforms &transforms() {
 #ifdef MPC_WINOGRAD_X86
   const char *name = generic::kernels<float>().name;
-  if (!std::strcmp(name, "v4"))
-    return generic::v4::winogradTransforms;
-  if (!std::strcmp(name, "v3"))
-    return generic::v3::winogradTransforms;
+#define MPC_LEVEL(LEVEL, NAME)                                                                                         \
+  if (!std::strcmp(name, #LEVEL))                                                                                      \
+    return generic::LEVEL::winogradTransforms;
+  MPC_CPU_LEVELS(MPC_LEVEL)
+#undef MPC_LEVEL
 #endif
   return generic::baseline::winogradTransforms;
 }

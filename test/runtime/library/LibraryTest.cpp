@@ -202,19 +202,8 @@ TEST_P(GenericTest, ResultsDoNotDependOnThreads) {
 
 #ifdef MPC_ONEDNN_PLUGIN
 TEST(Plugin, ComputesALayerOfVggByWinogradsMethod) {
-  Desc d = {};
-  d.op = MPC_CONV_FORWARD;
-  d.type_a = d.type_b = d.type_out = MPC_F32;
-  d.spatial = 2;
-  d.N = 1;
-  d.C = d.O = 64;
-  d.groups = 1;
-  for (int i = 0; i < 2; ++i) {
-    d.in[i] = d.out[i] = 56;
-    d.kernel[i] = 3;
-    d.stride[i] = d.dilation[i] = d.pad_low[i] = d.pad_high[i] = 1;
-  }
-  EXPECT_EQ(Problem(providers().back().open(2), d, 1).implementation(), "winograd");
+  const Desc desc = convolution(MPC_CONV_FORWARD, MPC_F32, 1, 64, 64, 56, 56);
+  EXPECT_EQ(Problem(providers().back().open(2), desc, 1).implementation(), "winograd");
 }
 #endif
 

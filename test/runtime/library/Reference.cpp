@@ -193,6 +193,23 @@ Expected reference(const Desc &d, const std::vector<double> &a, const std::vecto
   return e;
 }
 
+Desc convolution(int32_t op, int32_t type, int64_t n, int64_t c, int64_t o, int64_t height, int64_t width) {
+  Desc d = {};
+  d.op = op;
+  d.type_a = d.type_b = d.type_out = type;
+  d.spatial = 2;
+  d.N = n;
+  d.C = c;
+  d.O = o;
+  d.groups = 1;
+  for (int i = 0; i < 2; ++i) {
+    d.in[i] = d.out[i] = i ? width : height;
+    d.kernel[i] = 3;
+    d.stride[i] = d.dilation[i] = d.pad_low[i] = d.pad_high[i] = 1;
+  }
+  return d;
+}
+
 std::string describe(const Desc &d) {
   static const char *const ops[] = {"?", "matmul", "conv", "conv input grad", "conv weight grad"};
   static const char *const types[] = {"?", "f16", "bf16", "f32", "f64"};

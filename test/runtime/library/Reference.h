@@ -35,6 +35,9 @@ Sizes sizes(const Desc &);
 /// Returns the length of the bias, which is the number of columns or of result channels.
 int64_t biasLength(const Desc &);
 
+/// Describes a padded 3x3 convolution, or one of its gradients, of n maps.
+Desc convolution(int32_t op, int32_t type, int64_t n, int64_t c, int64_t o, int64_t height, int64_t width);
+
 struct Expected {
   std::vector<double> value;     // before the last rounding
   std::vector<double> magnitude; // sum of the absolute values of all terms

@@ -28,21 +28,7 @@ Desc matmul(int32_t type, int32_t out, int64_t m, int64_t n, int64_t k) {
   return d;
 }
 
-Desc convolution(int32_t op, int32_t type) { // 8x8 images, 3x3 filters, padded
-  Desc d = {};
-  d.op = op;
-  d.type_a = d.type_b = d.type_out = type;
-  d.spatial = 2;
-  d.N = 2;
-  d.C = d.O = 16;
-  d.groups = 1;
-  for (int i = 0; i < 2; ++i) {
-    d.in[i] = d.out[i] = 8;
-    d.kernel[i] = 3;
-    d.stride[i] = d.dilation[i] = d.pad_low[i] = d.pad_high[i] = 1;
-  }
-  return d;
-}
+Desc convolution(int32_t op, int32_t type) { return test::convolution(op, type, 2, 16, 16, 8, 8); }
 
 TEST_P(SpecialValuesTest, EveryF16ValueWidensExactly) {
   Problem problem(library, matmul(MPC_F16, MPC_F32, 65536, 1, 1), 0);

@@ -37,23 +37,6 @@ const mpc_library *winogradLibrary() {
   return &library;
 }
 
-Desc convolution(int32_t op, int32_t type, int64_t n, int64_t c, int64_t o, int64_t height, int64_t width) {
-  Desc d = {};
-  d.op = op;
-  d.type_a = d.type_b = d.type_out = type;
-  d.spatial = 2;
-  d.N = n;
-  d.C = c;
-  d.O = o;
-  d.groups = 1;
-  for (int i = 0; i < 2; ++i) {
-    d.in[i] = d.out[i] = i ? width : height;
-    d.kernel[i] = 3;
-    d.stride[i] = d.dilation[i] = d.pad_low[i] = d.pad_high[i] = 1;
-  }
-  return d;
-}
-
 /// Changes a convolution to one of 5x5 taps with strides of 2.
 Desc strided(Desc d) {
   for (int i = 0; i < 2; ++i) {
