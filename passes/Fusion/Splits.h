@@ -16,7 +16,7 @@ struct Split {
   int64_t whole = 0;            ///< the dimensions [begin, whole) make enough pieces; 0 where none do
   int64_t other = 0;            ///< the same where these are more or fewer pieces than is good; 0 where there is none
   int64_t outer = 1, inner = 1; ///< outer is 1 where the run has no divisor of the right size
-  bool prefersWhole = false;    ///< the pieces of whole dimensions are large enough; reshaping gains nothing
+  bool prefersWhole = false;    ///< reshaping gains nothing, or would change the order of a sum
 
   /// Returns numbers for the dimensions of the operand in split shape: `first` and `second` in place of the run's.
   graph::Shape replaced(llvm::ArrayRef<int64_t> numbers, int64_t first, int64_t second) const;

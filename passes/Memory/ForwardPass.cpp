@@ -9,6 +9,7 @@
 #include "passes/Memory/ForwardPass.h"
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Interfaces/Contraction.h"
+#include "dialects/Kernel/Analysis/HostCall.h"
 #include "passes/Memory/MinimumCut.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -141,6 +142,15 @@ SmallVector<ForwardPass::Segment> ForwardPass::segments() const {
   return best;
 }
 
+/// Returns whether an op adds the bias in the launch of a product.
+static bool isBias(Operation *op) {
+  return isa<AddOp>(op) && llvm::any_of(op->getOperands(), [&](Value v) {
+           auto contraction = v.getDefiningOp<ContractionOpInterface>();
+           std::optional<kernel::Bias> bias = contraction ? kernel::biasOf(contraction) : std::nullopt;
+           return bias && bias->add == op;
+         });
+}
+
 /// Returns whether the results of an op may be computed again. With `products` they may be even where that takes a
 /// product.
 static bool isRepeatable(Operation *op, bool products) {
@@ -148,12 +158,16 @@ static bool isRepeatable(Operation *op, bool products) {
   if (!kind || *kind == LoopKind::Reduction || *kind == LoopKind::Scatter || *kind == LoopKind::Repeat ||
       *kind == LoopKind::Composite)
     return false;
-  return products || (*kind != LoopKind::Contraction && !drawsNumbers(op));
+  return products || (*kind != LoopKind::Contraction && !drawsNumbers(op) && !isBias(op));
 }
 
 /// Returns what it costs to save a value: its bytes, and a little more where it would not be in memory if it were not
-/// saved.
+/// saved. A product whose launch adds a bias is never in memory. To save it would round it once more than without, and
+/// the forward pass would have other results.
 static int64_t priceOf(Value v) {
+  auto contraction = dyn_cast<ContractionOpInterface>(v.getDefiningOp());
+  if (contraction && kernel::biasOf(contraction))
+    return CutGraph::unlimited;
   return bytesOf(v.getType()) * (isOfKind(v.getDefiningOp(), LoopKind::Elementwise) ? 65 : 64);
 }
 

@@ -36,6 +36,25 @@ def residual(folder, blocks=4, channels=16, batch=8, dropout=0.0):
     np.savez(f"{folder}/data.npz", x=rng.normal(size=(2 * batch, 3, 16, 16)).astype(np.float32), label=rng.integers(0, 5, 2 * batch))
 
 
+def bottlenecks(folder, batch):
+    """Makes x [batch, 3, 14, 14] -> bottleneck blocks, whose last sums add gradients that do not change within a picture, and convolutions with biases -> logits [batch, 5], and its data."""
+    g = Graph()
+
+    def layer(x, name, inputs, outputs, taps):
+        return g.batch_norm(g.conv(x, name, inputs, outputs, taps, pad=taps // 2, bias=False), f"{name}.norm", outputs)
+
+    x = g.node("Relu", [layer(g.input("x", [batch, 3, 14, 14]), "stem", 3, 64, 3)], "stem.relu")
+    for i in range(2):
+        y = g.node("Relu", [layer(x, f"b{i}.conv1", 64, 16, 1)], f"b{i}.relu1")
+        y = g.node("Relu", [g.conv(y, f"b{i}.conv2", 16, 16, 3, pad=1)], f"b{i}.relu2")
+        x = g.node("Relu", [g.node("Add", [layer(y, f"b{i}.conv3", 16, 64, 1), x], f"b{i}.add")], f"b{i}.relu3")
+    x = g.node("Flatten", [g.node("GlobalAveragePool", [x], "pool")], "flat")
+    g.node("Gemm", [x, g.weight("fc.weight", (5, 64)), g.weight("fc.bias", (5,))], "logits", transB=1)
+    g.output("logits", [batch, 5]).save(f"{folder}/model.onnx")
+    rng = np.random.default_rng(4)
+    np.savez(f"{folder}/data.npz", x=rng.normal(size=(2 * batch, 3, 14, 14)).astype(np.float32), label=rng.integers(0, 5, 2 * batch))
+
+
 def compiled(folder, recompute, *options):
     """Compiles the model; returns what mpc says."""
     return harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "--cpu=x86-64-v3", LOSS, f"--recompute={recompute}", *options], cwd=folder)
@@ -73,10 +92,10 @@ def least(folder, *options):
     return int(found[1])
 
 
-def host(precision, level, dropout):
+def host(precision, level, make):
     def case():
         with harness.folder() as folder:
-            residual(folder, batch=64, dropout=dropout)
+            make(folder)
             options = (f"--precision={precision}", f"--opt-level={level}")
             compiled(folder, "none", *options)
             reference = traced(folder)
@@ -91,6 +110,20 @@ def host(precision, level, dropout):
                 expect_same(recompute, reference, traced(folder))
             if not peaks[1] < peaks[0] < float(numbers[2]) * 0.9 or peaks[1] > float(recompute):
                 raise harness.Failure(f"peaks {peaks} of {numbers[2]} MiB")
+    return case
+
+
+def bits(precision, level, batch):
+    """The sums of these networks are divided into pieces and chains by their shape alone, whatever else their launches compute."""
+    def case():
+        with harness.folder() as folder:
+            bottlenecks(folder, batch)
+            options = (f"--precision={precision}", f"--opt-level={level}")
+            compiled(folder, "none", *options)
+            reference = traced(folder)
+            if not NUMBERS.search(compiled(folder, "auto", *options)):
+                raise harness.Failure("--recompute=auto says nothing")
+            expect_same("auto", reference, traced(folder))
     return case
 
 
@@ -121,5 +154,14 @@ def words():
 
 if __name__ == "__main__":
     OPTIONS = harness.arguments(__doc__)
-    harness.main([("recompute/fp32", host("fp32", "O0", 0)), ("recompute/fp16-dropout", host("fp16", "O2", 0.2)), ("recompute/bf16", host("bf16", "O1", 0)),
+
+    def plain(folder):
+        residual(folder, batch=64)
+
+    def dropout(folder):
+        residual(folder, batch=64, dropout=0.2)
+
+    harness.main([("recompute/fp32", host("fp32", "O0", plain)), ("recompute/fp16-dropout", host("fp16", "O2", dropout)), ("recompute/bf16", host("bf16", "O1", plain)),
+                  *((f"recompute/bottlenecks-{precision}-{batch}", bits(precision, level, batch)) for precision, level in (("fp32", "O0"), ("fp16", "O2"), ("bf16", "O1"))
+                    for batch in (3, 8, 32)),
                   ("recompute/emulator", emulator), ("recompute/words", words)], OPTIONS.only)

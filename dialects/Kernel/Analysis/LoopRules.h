@@ -15,7 +15,7 @@ struct LoopRules {
     None,
     Innermost, ///< the innermost loop may have tiles
     Strips,    ///< one of the other loops may have tiles, which divide it: the iterations of one thread
-    Sums,      ///< the innermost loop may have tiles, each a block of sums, and so may the outermost reduced loop
+    Sums,      ///< the innermost loop may have tiles, each a block of sums, and so may one reduced loop
     Pair,      ///< the two innermost loops have tiles
     Squares,   ///< as Pair; a tile's side is the number of threads in a row of the block
     Matrices,  ///< the loops go over matrices, rows and columns; the latter two have tiles of gpuBlocks.copyTile

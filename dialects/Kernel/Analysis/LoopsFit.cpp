@@ -129,8 +129,8 @@ LogicalResult LoopsFit::verifyTiles() {
       }
     break;
   case Tiling::Sums:
-    which = "only the innermost loop and the outermost reduced one";
-    mayHave = {&order.back(), llvm::find_if(order, [&](const Loop &loop) { return isReduced(loop); })};
+    which = "only the innermost loop and one reduced loop";
+    mayHave = {&order.back(), llvm::find_if(order, [&](const Loop &loop) { return isReduced(loop) && loop.tile > 0; })};
     if (int64_t block = order.back().tile ? order.back().tile : extentOf(order.back()); block > hostBlocks.columns)
       return emitError() << "a block has sums of at most " << hostBlocks.columns << " columns, not of " << block;
     break;

@@ -194,7 +194,7 @@ NestEmitter::ColumnArrays NestEmitter::makeColumnArrays() {
       Type type = accumulatorType(op);
       ColumnArray &of = arrays[op];
       of.total = of.partial = array(type);
-      if (plan.reduced.front().tile > 0)
+      if (llvm::any_of(plan.reduced, [](const LoopVar &loop) { return loop.tile > 0; }))
         of.total = array(type);
       of.finished = array(ElementEmitter::registerType(graph::elementOf(op->getResult(0))));
     }
@@ -233,17 +233,18 @@ void NestEmitter::reduceColumns(const ColumnBlock &at, size_t number) {
       }
     });
   };
-  const LoopVar &first = plan.reduced.front();
+  ArrayRef<LoopVar> reduced = plan.reduced;
+  const LoopVar *tiled = llvm::find_if(reduced, [](const LoopVar &loop) { return loop.tile > 0; });
   fill(&ColumnArray::total);
-  if (first.tile == 0) {
-    loops(plan.reduced, accumulate);
+  if (tiled == reduced.end()) {
+    loops(reduced, accumulate);
   } else {
-    e.loop(first.blocks(), {}, [&](Value c, ValueRange) -> Values {
+    auto chain = [&](Value c, ValueRange) -> Values {
       fill(&ColumnArray::partial);
-      auto [low, high] = blockBounds(c, first.tile, first.extent);
+      auto [low, high] = blockBounds(c, tiled->tile, tiled->extent);
       e.loop(low, high, {}, [&](Value iv, ValueRange) -> Values {
-        bind(first, iv);
-        loops(ArrayRef<LoopVar>(plan.reduced).drop_front(), accumulate);
+        bind(*tiled, iv);
+        loops(ArrayRef(tiled + 1, reduced.end()), accumulate);
         return {};
       });
       forColumns(at, {}, [&](Index place) {
@@ -254,7 +255,8 @@ void NestEmitter::reduceColumns(const ColumnBlock &at, size_t number) {
         }
       });
       return {};
-    });
+    };
+    loops(ArrayRef(reduced.begin(), tiled), [&] { e.loop(tiled->blocks(), {}, chain); });
   }
   forColumns(at, {}, [&](Index place) {
     for (Operation *op : stage)

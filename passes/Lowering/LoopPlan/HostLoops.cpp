@@ -44,14 +44,52 @@ static void dividePoints(Plan &plan, int64_t period) {
     setTile(plan.kept[outer.size()], hostBlocks.elements);
 }
 
-/// Returns how many numbers a tile of the outermost reduced loop adds where a sum has so many: about as many as there
-/// are tiles then, because the error of a sum grows with the additions that a number goes through. A tile
-/// also sets its sums to zero and adds them to the totals, which is little beside 16 numbers.
+/// The fewest numbers in a chain: to set a sum to zero and to add it to a total is little beside 16 additions.
+constexpr int64_t shortestChain = 16;
+
+/// Returns about how many numbers a chain adds where a sum has so many: about as many as there are chains then, because
+/// the error of a sum grows with the additions that a number goes through.
 static int64_t chainOf(int64_t numbers) {
-  int64_t chain = 16;
+  int64_t chain = shortestChain;
   while (chain < hostBlocks.chain && chain * chain < numbers)
     chain *= 2;
   return chain;
+}
+
+/// Divides a sum into chains, each of which is added up before it is added to the total. Their length is a divisor of
+/// a dimension times all dimensions inside of it, so that the order of a sum follows from the dimensions that it adds
+/// up, however many of them one loop walks: what else is in the kernel decides that.
+static void divideSums(MutableArrayRef<LoopVar> loops, ArrayRef<kernel::Dim> dims) {
+  int64_t numbers = iterations(loops), chain = chainOf(numbers);
+  if (numbers <= 2 * chain)
+    return;
+  LoopVar *chosen = &loops.front();
+  int64_t inside = numbers / loops.front().extent, tile = std::max<int64_t>(1, chain / inside), best = 0;
+  auto ratio = [&](int64_t length) { return double(std::max(length, chain)) / double(std::min(length, chain)); };
+  inside = 1;
+  for (LoopVar &loop : llvm::reverse(loops)) {
+    int64_t within = 1; // the iterations of the loop for one of the dimension
+    for (SymbolId dim : llvm::reverse(loop.factors)) {
+      int64_t extent = dims[dim].extent;
+      for (int64_t count = 1; count <= std::min(extent, hostBlocks.chain / inside); ++count) {
+        int64_t length = count * inside;
+        if (extent % count != 0 || length < std::max(shortestChain, chain / 4) ||
+            (best > 0 && ratio(length) >= ratio(best)))
+          continue;
+        chosen = &loop;
+        tile = count * within;
+        best = length;
+      }
+      inside *= extent;
+      within *= extent;
+    }
+  }
+  // A whole loop is one iteration of the loop around it.
+  while (tile == chosen->extent && chosen != loops.begin()) {
+    --chosen;
+    tile = 1;
+  }
+  setTile(*chosen, tile);
 }
 
 static void divideColumns(Plan &plan) {
@@ -62,10 +100,7 @@ static void divideColumns(Plan &plan) {
     most /= 2;
   setTile(column, blockOf(column.extent, most / 2, most));
   plan.parallel = parallelLoops(outer);
-  LoopVar &first = plan.reduced.front();
-  int64_t numbers = iterations(plan.reduced), chain = chainOf(numbers);
-  if (numbers > 2 * chain)
-    setTile(first, std::max<int64_t>(1, chain / (numbers / first.extent)));
+  divideSums(plan.reduced, plan.factors);
 }
 
 void mpc::divideForHost(Plan &plan, int64_t period) {

@@ -347,10 +347,10 @@ func.func @reduced_tile(%x: tensor<8x4xf32>) -> tensor<8xf32> {
 }
 
 // -----
-func.func @inner_reduced_tile(%x: tensor<4x8x16xf32>) -> tensor<16xf32> {
-  // expected-error @+2 {{loops: only the innermost loop and the outermost reduced one of a walk over columns may have tiles on this target}}
+func.func @two_reduced_tiles(%x: tensor<4x8x16xf32>) -> tensor<16xf32> {
+  // expected-error @+2 {{loops: only the innermost loop and one reduced loop of a walk over columns may have tiles on this target}}
   // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
-  %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<columns 4x8x16 order = [0, 1 by 2, 2]>} : (tensor<4x8x16xf32>) -> tensor<16xf32> {
+  %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<columns 4x8x16 order = [0 by 2, 1 by 2, 2]>} : (tensor<4x8x16xf32>) -> tensor<16xf32> {
   ^bb0(%a: tensor<4x8x16xf32>):
     %r = graph.exp %a : tensor<4x8x16xf32>
     %y = graph.reduce_sum %r {axes = array<i64: 0, 1>, keepdims = false} : (tensor<4x8x16xf32>) -> tensor<16xf32>

@@ -38,6 +38,38 @@ module {
 }
 
 // -----
+// A launch adds the bias to its product and rounds once, so the sum is saved. (The product is not in memory, and to save it would round it once more.)
+// CHECK-LABEL: train.step @bias
+// CHECK: %[[P:.*]] = graph.matmul %arg0
+// CHECK: %[[S:.*]] = graph.add %[[P]]
+// CHECK: graph.reduce_sum
+// CHECK-NOT: graph.add
+// CHECK: %[[SAVED:.*]] = graph.barrier %[[S]]
+// CHECK: %[[AGAIN:.*]] = graph.max %[[SAVED]]
+// CHECK: graph.matmul %[[AGAIN]], %{{.*}} {transpose_a}
+// CHECK: graph.compare {{ ?}}gt %[[S]]
+module {
+  train.variable @w parameter : tensor<64x64xbf16> = dense<1.0> : tensor<64x64xbf16>
+  train.variable @b parameter : tensor<64xbf16> = dense<1.0> : tensor<64xbf16>
+  train.step @bias(%x: tensor<64x64xbf16>) -> tensor<f32> attributes {accumulate = 1 : i64, optimizer = #train.optimizer<sgd>, parameters = [@w, @b], scaler = #train.scaler<none>} {
+    %zero = graph.constant dense<0.0> : tensor<bf16>
+    %w = train.read @w : tensor<64x64xbf16>
+    %b = train.read @b : tensor<64xbf16>
+    %p = graph.matmul %x, %w : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
+    %s = graph.add %p, %b : (tensor<64x64xbf16>, tensor<64xbf16>) -> tensor<64x64xbf16>
+    %r = graph.max %s, %zero : (tensor<64x64xbf16>, tensor<bf16>) -> tensor<64x64xbf16>
+    %f = graph.cast %r : tensor<64x64xbf16> to tensor<64x64xf32>
+    %loss = graph.reduce_sum %f {axes = array<i64: 0, 1>, keepdims = false} : (tensor<64x64xf32>) -> tensor<f32>
+    %dr = graph.constant dense<1.0> : tensor<64x64xbf16>
+    %dv = graph.matmul %r, %dr {transpose_a} : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
+    %mask = graph.compare gt %s, %zero : (tensor<64x64xbf16>, tensor<bf16>) -> tensor<64x64xi1>
+    %dp = graph.select %mask, %dv, %zero : (tensor<64x64xi1>, tensor<64x64xbf16>, tensor<bf16>) -> tensor<64x64xbf16>
+    train.assign @w, %dp : tensor<64x64xbf16>
+    train.yield %loss : tensor<f32>
+  }
+}
+
+// -----
 // With products, what enters a segment is saved, and the layers within are computed again when the backward pass gets there: those of the first half behind the gradients of the second half, which reads its
 // own values as they are.
 // ALL-LABEL: train.step @chain

@@ -3,7 +3,7 @@
 
 // The sum and the sum of squares of each column go with the product. On the host the library adds the bias, and loops read its result, which is result 1, the call's last argument; on a GPU the
 // kernel of the product leaves sums of parts of the rows in scratch, which a second kernel adds.
-// HOST: kernel.dispatch contraction "fc"({{.*}}) {launches = [#kernel.launch<@kernels0::@k0 grid = 8, 1, 1 args = 4, 3, 5>], loops = #kernel.loops<columns 200x136 order = [0 by 16, 1 by 17]>}
+// HOST: kernel.dispatch contraction "fc"({{.*}}) {launches = [#kernel.launch<@kernels0::@k0 grid = 8, 1, 1 args = 4, 3, 5>], loops = #kernel.loops<columns 200x136 order = [0 by 20, 1 by 17]>}
 // HOST: llvm.func @k0(
 // HOST-NOT: llvm.func
 // GPU: kernel.dispatch contraction "fc"

@@ -35,10 +35,10 @@ func.func @columns(%x: tensor<4000x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) 
 // CHECK-LABEL: llvm.func @k1
 // CHECK: llvm.alloca %c32_i64 x f32
 // CHECK: scf.for %[[BLOCK:.*]] = %arg1 to %arg2
-// The totals of 32 columns start from zero, and so do the parts of each of 63 blocks of 64 rows, of which the last one is shorter.
+// The totals of 32 columns start from zero, and so do the parts of each of 50 blocks of 80 rows.
 // CHECK: scf.for {{.*}} = %c0_i64 to %c32_i64
 // CHECK-COUNT-2: llvm.store
-// CHECK: scf.for {{.*}} = %c0_i64 to %c63_i64
+// CHECK: scf.for {{.*}} = %c0_i64 to %c50_i64
 // CHECK: scf.for {{.*}} = %c0_i64 to %c32_i64
 // CHECK-COUNT-2: llvm.store
 // A block's rows are read in order, along 32 neighbours each, and both sums take what is read.

@@ -91,13 +91,41 @@ func.func @rows(%x: tensor<256x512xf32>) -> tensor<256x512xf32> {
 }
 
 // Where it is not, columns come innermost, and long sums are made of shorter ones.
-// HOST: kernel.dispatch reduction "columns"{{.*}}loops = #kernel.loops<columns 32x3136x64 order = [0 to 1 by 512, 2 by 32]>
+// HOST: kernel.dispatch reduction "columns"{{.*}}loops = #kernel.loops<columns 32x3136x64 order = [0 to 1 by 448, 2 by 32]>
 // GPU: kernel.dispatch reduction "columns"{{.*}}loops = #kernel.loops<columns 32x3136x64 order = [0 to 1, 2] vector = 4 threads = 128x2>
 func.func @columns(%x: tensor<32x3136x64xf32>) -> tensor<64xf32> {
   %0 = kernel.dispatch reduction "columns" (%x) : (tensor<32x3136x64xf32>) -> tensor<64xf32> {
   ^bb0(%a: tensor<32x3136x64xf32>):
     %1 = graph.reduce_sum %a {axes = array<i64: 0, 1>, keepdims = false} : (tensor<32x3136x64xf32>) -> tensor<64xf32>
     kernel.yield %1 : tensor<64xf32>
+  }
+  return %0 : tensor<64xf32>
+}
+
+// The chains of a sum end where a dimension does, so the same numbers are added in the same order where fewer dimensions are walked by one loop, because something else is read: here 49 of 4x7x7 rows, and 224 of 8x56x56.
+// HOST: kernel.dispatch reduction "pooled"{{.*}}loops = #kernel.loops<columns 4x7x7x64 order = [0 to 2 by 49, 3 by 32]>
+// HOST: kernel.dispatch reduction "pooled_gradient"{{.*}}loops = #kernel.loops<columns 4x7x7x64 order = [0 by 1, 1 to 2, 3 by 32]>
+func.func @chains(%x: tensor<4x7x7x64xf32>, %y: tensor<4x1x1x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %0 = kernel.dispatch reduction "pooled" (%x) : (tensor<4x7x7x64xf32>) -> tensor<64xf32> {
+  ^bb0(%a: tensor<4x7x7x64xf32>):
+    %2 = graph.reduce_sum %a {axes = array<i64: 0, 1, 2>, keepdims = false} : (tensor<4x7x7x64xf32>) -> tensor<64xf32>
+    kernel.yield %2 : tensor<64xf32>
+  }
+  %1 = kernel.dispatch reduction "pooled_gradient" (%x, %y) : (tensor<4x7x7x64xf32>, tensor<4x1x1x64xf32>) -> tensor<64xf32> {
+  ^bb0(%a: tensor<4x7x7x64xf32>, %b: tensor<4x1x1x64xf32>):
+    %2 = graph.mul %a, %b : (tensor<4x7x7x64xf32>, tensor<4x1x1x64xf32>) -> tensor<4x7x7x64xf32>
+    %3 = graph.reduce_sum %2 {axes = array<i64: 0, 1, 2>, keepdims = false} : (tensor<4x7x7x64xf32>) -> tensor<64xf32>
+    kernel.yield %3 : tensor<64xf32>
+  }
+  return %0, %1 : tensor<64xf32>, tensor<64xf32>
+}
+// HOST: kernel.dispatch reduction "scaled"{{.*}}loops = #kernel.loops<columns 8x56x56x64 order = [0, 1 to 2 by 224, 3 by 32]>
+func.func @inner_chains(%x: tensor<8x56x56x64xf32>, %y: tensor<8x1x1x64xf32>) -> tensor<64xf32> {
+  %0 = kernel.dispatch reduction "scaled" (%x, %y) : (tensor<8x56x56x64xf32>, tensor<8x1x1x64xf32>) -> tensor<64xf32> {
+  ^bb0(%a: tensor<8x56x56x64xf32>, %b: tensor<8x1x1x64xf32>):
+    %2 = graph.mul %a, %b : (tensor<8x56x56x64xf32>, tensor<8x1x1x64xf32>) -> tensor<8x56x56x64xf32>
+    %3 = graph.reduce_sum %2 {axes = array<i64: 0, 1, 2>, keepdims = false} : (tensor<8x56x56x64xf32>) -> tensor<64xf32>
+    kernel.yield %3 : tensor<64xf32>
   }
   return %0 : tensor<64xf32>
 }
