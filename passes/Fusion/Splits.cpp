@@ -94,8 +94,8 @@ std::optional<Split> fusion::splitOf(llvm::ArrayRef<int64_t> shape, llvm::ArrayR
   split.inner = run / split.outer;
   if (split.whole == 0 && split.outer == 1 && (split.other == 0 || !gpu))
     return std::nullopt;
-  // On a GPU whole dimensions may make pieces that are far below what is worth a block. On the host the order of a sum
-  // follows from its shape alone: whether its operands can be reshaped depends on what else the dispatch computes.
+  // On a GPU whole dimensions may make pieces that are far below what is worth a block. On the host the pieces of a
+  // sum follow from its shape alone: whether its operands can be reshaped depends on what else the dispatch computes.
   split.prefersWhole =
       split.whole != 0 && (!gpu || split.outer == 1 || 2 * (total / slices / pieces) >= sizes.leastPiece);
   return split;

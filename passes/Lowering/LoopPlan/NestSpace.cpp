@@ -49,7 +49,7 @@ NestSpace::Values NestSpace::stageInit(ArrayRef<Operation *> stage) {
 NestSpace::Values NestSpace::stageStep(ArrayRef<Operation *> stage, ArrayRef<Value> accumulators) {
   Values next;
   for (auto [op, accumulator] : llvm::zip_equal(stage, accumulators))
-    next.push_back(reductionStep(op, accumulator, reducedElement(op), e));
+    next.push_back(reductionStep(op, accumulator, reducedElement(op), e, /*mayReorder=*/true));
   return next;
 }
 

@@ -42,12 +42,14 @@ void attachPoolModels(mlir::MLIRContext *);
 void attachResizeModels(mlir::MLIRContext *);
 
 using kernel::accumulatorType;
-/// The neutral element of a reduction in its accumulator type, and one step of it. Sums and products of
-/// floats carry the `reassoc` flag, since a vectorised loop adds in several lanes.
+/// The neutral element of a reduction in its accumulator type, and one step of it. With `mayReorder` sums and products
+/// of floats carry the flag `reassoc`, which lets LLVM vectorise a loop over them: it then adds in several lanes.
 mlir::Value reductionInit(mlir::Operation *reduction, ElementEmitter &e);
-mlir::Value reductionStep(mlir::Operation *reduction, mlir::Value accumulator, mlir::Value element, ElementEmitter &e);
+mlir::Value reductionStep(mlir::Operation *reduction, mlir::Value accumulator, mlir::Value element, ElementEmitter &e,
+                          bool mayReorder = false);
 /// Combines two accumulators, each of which has some of the elements.
-mlir::Value reductionCombine(mlir::Operation *reduction, mlir::Value a, mlir::Value b, ElementEmitter &e);
+mlir::Value reductionCombine(mlir::Operation *reduction, mlir::Value a, mlir::Value b, ElementEmitter &e,
+                             bool mayReorder = false);
 /// Converts the accumulator to the result's register: divides for a mean, and rounds once.
 mlir::Value reductionFinish(mlir::Operation *reduction, mlir::Value accumulator, ElementEmitter &e);
 

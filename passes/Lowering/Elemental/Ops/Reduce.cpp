@@ -17,14 +17,14 @@ Value mpc::reductionInit(Operation *op, ElementEmitter &e) {
   return e.constantInt(type, cast<IntegerAttr>(identity).getValue().getSExtValue());
 }
 
-Value mpc::reductionCombine(Operation *op, Value a, Value b, ElementEmitter &e) {
+Value mpc::reductionCombine(Operation *op, Value a, Value b, ElementEmitter &e, bool mayReorder) {
   bool isFloat = isa<FloatType>(a.getType()), isUnsigned = elementType(op).isUnsignedInteger();
-  auto reassociate = arith::FastMathFlags::reassoc;
+  auto flags = mayReorder ? arith::FastMathFlags::reassoc : arith::FastMathFlags::none;
   switch (combinerOf(op)) {
   case Combiner::Add:
-    return isFloat ? e.create<arith::AddFOp>(a, b, reassociate) : e.add(a, b);
+    return isFloat ? e.create<arith::AddFOp>(a, b, flags) : e.add(a, b);
   case Combiner::Multiply:
-    return isFloat ? e.create<arith::MulFOp>(a, b, reassociate) : e.mul(a, b);
+    return isFloat ? e.create<arith::MulFOp>(a, b, flags) : e.mul(a, b);
   case Combiner::Max:
     return e.max(a, b, isUnsigned);
   case Combiner::Min:
@@ -37,13 +37,13 @@ Value mpc::reductionCombine(Operation *op, Value a, Value b, ElementEmitter &e) 
   llvm_unreachable("the op is a composite, which has no loops of its own");
 }
 
-Value mpc::reductionStep(Operation *op, Value acc, Value x, ElementEmitter &e) {
+Value mpc::reductionStep(Operation *op, Value acc, Value x, ElementEmitter &e, bool mayReorder) {
   Type type = acc.getType();
   if (isa<IntegerType>(type) && x.getType() != type) {
     bool isSigned = !x.getType().isInteger(1) && !elementType(op).isUnsignedInteger();
     x = e.extend(type, x, !isSigned);
   }
-  return reductionCombine(op, acc, x, e);
+  return reductionCombine(op, acc, x, e, mayReorder);
 }
 
 Value mpc::reductionFinish(Operation *op, Value acc, ElementEmitter &e) {
