@@ -83,7 +83,8 @@ std::string Evaluation::asText() const {
   return text;
 }
 
-Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress) {
+Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress,
+                    const volatile std::sig_atomic_t *interrupted) {
   const Entry &entry = session.entryOfKind("eval");
   const Port *sampleLoss = entry.outputOfRole("sample_loss"), *sampleWeight = entry.outputOfRole("sample_weight"),
              *batchLoss = entry.outputOfRole("loss");
@@ -104,6 +105,10 @@ Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &p
   Evaluation result;
   double lossSum = 0, weightSum = 0;
   while (const Batches::Batch *batch = batches.next()) {
+    if (interrupted && *interrupted) {
+      result.interrupted = true;
+      break;
+    }
     batches.load(*batch, session, entry);
     // The run may overwrite the inputs, so the targets are read before it.
     for (auto &[port, bytes] : targets)

@@ -7,6 +7,7 @@
 #include "runtime/core/PictureGrid.h"
 #include "runtime/core/data/Batches.h"
 
+#include <csignal>
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@ namespace mpc::rt {
 
 struct Evaluation {
   int64_t samples = 0;
+  bool interrupted = false; ///< the user ended it: the numbers are not those of the whole data
   /// Σ sample_loss / Σ sample_weight over all samples. If the program lacks those outputs, the mean over full batches,
   /// or NaN if there is no full batch. Empty if the program computes no loss.
   std::optional<double> loss;
@@ -36,8 +38,10 @@ using ProgressSink = std::function<void(int64_t done)>;
 
 /// Runs the eval entry over the data in order; the last batch is padded, and its padding is not counted. A loss
 /// that is not split per sample leaves an incomplete batch out. States that are carried from batch to batch start with
-/// their initial values. The session's state does not change.
-Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress = {});
+/// their initial values. The session's state does not change. It ends before the next batch when `interrupted` (which
+/// may be null) becomes non-zero.
+Evaluation evaluate(Session &session, const Dataset &data, const ProgressSink &progress = {},
+                    const volatile std::sig_atomic_t *interrupted = nullptr);
 
 struct PredictOptions {
   std::string out = {};          // the .npz of all outputs; "": none is written

@@ -56,8 +56,10 @@ private:
   bool evaluates(bool epochEnds) const;
   void followPlateau();
   void validate();
+  void validateIfDue();
   bool endsEarly();
   void notePartialWindow();
+  void noteInterruption();
   void checkpoint();
   std::string status(const std::vector<StepReport> &reports, double samplesPerSecond) const;
 
@@ -406,10 +408,14 @@ void Trainer::followPlateau() {
   loop_.setSchedule(schedule_);
 }
 
+/// Evaluates the network, unless the user ends that: the checkpoint then says that the evaluation is due.
 void Trainer::validate() {
   int64_t epoch = (cursor_.iteration - 1) / perEpoch_ + 1;
   double before = progress_->seconds();
-  Evaluation evaluation = evaluate(session_, *validation_);
+  Evaluation evaluation = evaluate(session_, *validation_, {}, options_.interrupted);
+  result_.interrupted = cursor_.evaluationDue = evaluation.interrupted;
+  if (evaluation.interrupted)
+    return;
   noteBadSamples(validation_->badSamples(), badOfValidationNoted_, "--val");
   log_->evaluation(cursor_.iteration, epoch, evaluation);
   std::string text = concat("epoch ", epoch, "  step ", cursor_.iteration);
@@ -429,6 +435,20 @@ void Trainer::validate() {
   before -= progress_->seconds(); // evaluation does not count as training time
   markSeconds_ -= before;
   epoch_.leaveOut(-before);
+}
+
+/// Evaluates where the training was interrupted before it had. The checkpoint is written again, for it says so.
+void Trainer::validateIfDue() {
+  const bool due = cursor_.evaluationDue && validation_;
+  cursor_.evaluationDue = false;
+  if (!due)
+    return;
+  validate();
+  if (!result_.interrupted) {
+    savedAt_ = -1;
+    checkpoint();
+  }
+  markSeconds_ = 0;
 }
 
 /// Says so if nothing has improved for too long.
@@ -454,6 +474,12 @@ void Trainer::notePartialWindow() {
     progress_->line(concat("note: the gradients of the last ", rest, rest > 1 ? " batches" : " batch", owner,
                            " are not applied: they do not fill a window of --accumulate",
                            folder_ ? "; the checkpoint has their sums, and --resume with more steps goes on" : ""));
+}
+
+void Trainer::noteInterruption() {
+  progress_->line(concat(
+      "interrupted after step ", cursor_.iteration, cursor_.evaluationDue ? ", before its evaluation" : "",
+      folder_ ? "; the checkpoint is written, continue with --resume" : "; nothing was saved (no --checkpoint-dir)"));
 }
 
 void Trainer::checkpoint() {
@@ -504,6 +530,11 @@ TrainResult Trainer::run() {
   log_.emplace(options_.log, options_.resume ? cursor_.iteration : -1,
                RunLog::columnsOf(loop_, session_.manifest().metrics), options_.tensorBoard);
   result_.iterations = cursor_.iteration;
+  validateIfDue();
+  if (result_.interrupted) {
+    noteInterruption();
+    return result_;
+  }
   if (cursor_.iteration >= total_) {
     progress_->line(concat("nothing to do: ", cursor_.iteration, " of ", total_, " steps are done"));
     return result_;
@@ -536,7 +567,7 @@ TrainResult Trainer::run() {
       endEpoch();
     if (evaluating) {
       validate();
-      last = last || endsEarly();
+      last = last || result_.interrupted || endsEarly();
     }
     if (saves || last)
       checkpoint();
@@ -555,9 +586,7 @@ TrainResult Trainer::run() {
   if (!folder_ && !result_.interrupted)
     progress_->line("note: nothing was saved (no --checkpoint-dir)");
   if (result_.interrupted)
-    progress_->line(concat("interrupted after step ", cursor_.iteration,
-                           folder_ ? "; the checkpoint is written, continue with --resume"
-                                   : "; nothing was saved (no --checkpoint-dir)"));
+    noteInterruption();
   return result_;
 }
 } // namespace

@@ -59,7 +59,7 @@ class Noise(torch.autograd.Function):
     def backward(ctx, g):
         noise = ctx.noise
         noise.seen_cotangent(g)
-        return noise.apply(g, noise.backward, noise.scale), None
+        return noise.apply_to_cotangent(g), None
 
 
 class EdgeNoise(torch.autograd.Function):
@@ -73,7 +73,7 @@ class EdgeNoise(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         ctx.noise.seen_cotangent(g)  # recorded before the addition, since two cotangents that overflow may cancel
-        return ctx.noise.apply(g, ctx.noise.backward, ctx.noise.scale), None
+        return ctx.noise.apply_to_cotangent(g), None
 
 
 class FromResult(torch.autograd.Function):
@@ -96,6 +96,7 @@ class NoiseSource:
         self.u, self.forward, self.backward = u, forward, backward
         self.rounding = None  # a torch type, where values are rounded to it instead of changed at random
         self.scale = 1.0  # scale of cotangents when they are rounded
+        self.changes_cotangents = False  # whether cotangents are changed at random, although values are rounded
         self.generator = torch.Generator().manual_seed(seed)
         self.largest = self.largest_cotangent = 0.0
         self.elements = 0  # number of elements of the largest tensor
@@ -106,6 +107,7 @@ class NoiseSource:
         inner = NoiseSource(min(self.u, 2.0 ** -24))
         inner.generator, inner.scale = self.generator, self.scale
         inner.rounding = torch.float32 if self.rounding else None
+        inner.changes_cotangents = self.changes_cotangents
         return inner
 
     def seen(self, x):
@@ -121,6 +123,12 @@ class NoiseSource:
             return x.clone()
         if self.rounding:
             return (x * scale).to(self.rounding).double() / scale
+        return self.changed(x, absolute)
+
+    def apply_to_cotangent(self, g):
+        return self.changed(g, self.backward) if self.u and self.changes_cotangents else self.apply(g, self.backward, self.scale)
+
+    def changed(self, x, absolute):
         r = torch.randint(0, 2, x.shape, generator=self.generator).double() * 2 - 1
         y = x * (1 + self.u * r)
         return y + absolute * (torch.randint(0, 2, x.shape, generator=self.generator).double() * 2 - 1) * (x != 0) if absolute else y

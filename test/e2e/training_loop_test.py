@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -139,6 +140,36 @@ def windows():
         check(open(f"{p.path}/cut/{last}", "rb").read() == open(f"{p.path}/whole/{last}", "rb").read(), "other parameters")
 
 
+def interrupted_evaluation():
+    """A signal ends an evaluation at once. The checkpoint is written all the same, and a resumed training evaluates first, so that it ends like one that nobody interrupted."""
+    with Program() as p:
+        rng = np.random.default_rng(5)
+        long = 400_000
+        np.savez(f"{p.path}/val.npz", x=rng.normal(0, 1, (long, 5)).astype(np.float32), t=rng.integers(0, CLASSES, long))
+        for epochs in ("2", "1"):
+            common = ["--epochs", epochs, "--save-best"]
+            p.train(*common, "--checkpoint-dir", "whole" + epochs)
+            whole = [p.log(key) for key in ("loss", "val_loss", "accuracy")]
+            os.remove(f"{p.path}/log.jsonl")
+            folder = "part" + epochs
+            command = ["./program", "train", "--data", "data.npz", "--val", "val.npz", "--lr", "0.5", "--log", "log.jsonl", "--log-every", "1", *common, "--checkpoint-dir", folder]
+            process = subprocess.Popen(command, cwd=p.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            for line in process.stdout:
+                if line.startswith("epoch 1/"):  # the line of the epoch stands before its evaluation
+                    break
+            process.send_signal(signal.SIGINT)
+            text = process.stdout.read()
+            check(process.wait() == 130 and "interrupted after step 10, before its evaluation; the checkpoint is written, continue with --resume" in text, process.returncode, text)
+            check(p.log("val_loss") == {} and checkpoint(f"{p.path}/{folder}/step-00000010.safetensors")[""]["evaluation_due"] == "1", p.log("val_loss"))
+            p.train(*common, "--checkpoint-dir", folder, "--resume")
+            check(whole == [p.log(key) for key in ("loss", "val_loss", "accuracy")], p.log("val_loss"))
+            last = f"step-000000{epochs}0.safetensors"
+            for name in (last, "best.safetensors"):
+                check(open(f"{p.path}/{folder}/{name}", "rb").read() == open(f"{p.path}/whole{epochs}/{name}", "rb").read(), name, "has other bytes")
+            text = p.train(*common, "--checkpoint-dir", folder, "--resume")
+            check("nothing to do" in text and "val_loss" not in text, text)
+
+
 def resumed_otherwise():
     """A training that is resumed with other options than it had says so, and says nothing where they are the same."""
     with Program() as p:
@@ -204,6 +235,7 @@ def per_class():
 
 CASES = {
     "the best checkpoint": best,
+    "an interrupted evaluation": interrupted_evaluation,
     "an early end": early,
     "schedules": schedules,
     "evaluations within an epoch": within_an_epoch,

@@ -50,8 +50,13 @@ def project():
         shutil.copy(f"{HERE}/install/outside.cmake", f"{folder}/project/CMakeLists.txt")
         shutil.copy(f"{HERE}/install/step.c", f"{folder}/project")
         harness.must(["/usr/bin/python3", MAKE_MODEL, "regressor", "regressor.onnx"], cwd=f"{folder}/project")
-        harness.must(["cmake", "-S", "project", "-B", "build", f"-DCMAKE_PREFIX_PATH={folder}/mpc"], cwd=folder)
-        harness.must(["cmake", "--build", "build"], cwd=folder)
+        for generator in ("Ninja", "Unix Makefiles"):
+            shutil.rmtree(f"{folder}/build", ignore_errors=True)
+            harness.must(["cmake", "-S", "project", "-B", "build", "-G", generator, f"-DCMAKE_PREFIX_PATH={folder}/mpc"], cwd=folder)
+            harness.must(["cmake", "--build", "build"], cwd=folder)
+            status, out, err = harness.run(["cmake", "--build", "build"], cwd=folder)
+            if status != 0 or "mpc compile" in out or "Circular" in err:
+                raise harness.Failure(f"{generator} builds again: {out}{err}")
         said = harness.must([f"{folder}/build/step"], environment={})
         if not said.startswith("loss "):
             raise harness.Failure(said)

@@ -43,6 +43,8 @@ static constexpr char kPreprocessing[] = "preprocessing";
 static constexpr char kClasses[] = "classes", kAugmentation[] = "augmentation";
 /// The key of Cursor::watches.
 static constexpr char kWatches[] = "watches";
+/// The key of Cursor::evaluationDue.
+static constexpr char kEvaluationDue[] = "evaluation_due";
 /// The key of Cursor::options.
 static constexpr char kOptions[] = "options";
 
@@ -94,6 +96,8 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
     put(kOptions, cursor.options);
   if (!cursor.watches.empty())
     put(kWatches, cursor.watches);
+  if (cursor.evaluationDue)
+    put(kEvaluationDue, 1);
   writeSafetensors(path, tensors, std::move(metadata));
 }
 
@@ -165,6 +169,7 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
   cursor.augmentation = reader.metadata(kAugmentation);
   cursor.options = reader.metadata(kOptions);
   cursor.watches = reader.metadata(kWatches);
+  cursor.evaluationDue = reader.metadata(kEvaluationDue) == "1";
   // A parameter that is set sets its average, so averages come last.
   for (bool averages : {false, true})
     for (const Variable *v : variables)

@@ -26,6 +26,7 @@ struct Cursor {
   std::string augmentation = {};         // Dataset::augmentation
   std::string options = {};              // TrainOptions::typed
   std::string watches = {};              // the best values so far (Watches::state)
+  bool evaluationDue = false;            // the user ended the evaluation behind the last step
 };
 
 /// Writes all variables of the plan except copies (rounded from their masters when loaded) and hyperparameters
