@@ -55,7 +55,7 @@ private:
   void endEpoch();
   bool evaluates(bool epochEnds) const;
   void followPlateau();
-  void validate();
+  void validate(const volatile std::sig_atomic_t *interrupted);
   void validateIfDue();
   bool endsEarly();
   void notePartialWindow();
@@ -187,8 +187,8 @@ void Trainer::resume() {
       savedAt_ = cursor_.iteration;
       note(concat("resumed after step ", cursor_.iteration, ", epoch ", cursor_.epoch + 1, ", batch ", cursor_.batch,
                   options_.init.empty() ? "" : "; the parameters are the checkpoint's, not those of --init"));
-      if (const std::string &used = data_.preprocessingNote(); !used.empty())
-        note(used);
+      if (!data_.preprocessingNote().empty()) // which would say that options change it
+        note("preprocessing of the checkpoint: " + data_.preprocessing().text());
       return;
     }
     note("no checkpoint found: starting from the beginning");
@@ -408,11 +408,12 @@ void Trainer::followPlateau() {
   loop_.setSchedule(schedule_);
 }
 
-/// Evaluates the network, unless the user ends that: the checkpoint then says that the evaluation is due.
-void Trainer::validate() {
+/// Evaluates the network, unless the user ends that by `interrupted`: the checkpoint then says that the evaluation is
+/// due.
+void Trainer::validate(const volatile std::sig_atomic_t *interrupted) {
   int64_t epoch = (cursor_.iteration - 1) / perEpoch_ + 1;
   double before = progress_->seconds();
-  Evaluation evaluation = evaluate(session_, *validation_, {}, options_.interrupted);
+  Evaluation evaluation = evaluate(session_, *validation_, {}, interrupted);
   result_.interrupted = cursor_.evaluationDue = evaluation.interrupted;
   if (evaluation.interrupted)
     return;
@@ -437,13 +438,14 @@ void Trainer::validate() {
   epoch_.leaveOut(-before);
 }
 
-/// Evaluates where the training was interrupted before it had. The checkpoint is written again, for it says so.
+/// Evaluates where the training was interrupted before it had. The checkpoint is written again, for it says so. (A run
+/// that is interrupted before it begins does this in full, as it does one step: it gets on.)
 void Trainer::validateIfDue() {
   const bool due = cursor_.evaluationDue && validation_;
   cursor_.evaluationDue = false;
   if (!due)
     return;
-  validate();
+  validate(options_.interrupted && *options_.interrupted ? nullptr : options_.interrupted);
   if (!result_.interrupted) {
     savedAt_ = -1;
     checkpoint();
@@ -566,7 +568,7 @@ TrainResult Trainer::run() {
     if (epochEnds || (last && !result_.interrupted))
       endEpoch();
     if (evaluating) {
-      validate();
+      validate(options_.interrupted);
       last = last || result_.interrupted || endsEarly();
     }
     if (saves || last)

@@ -159,6 +159,10 @@ static constexpr std::string_view kOptionsOfCompile[] = {
     "accumulate", "batch",    "clip-norm", "ema",       "grad-norm",   "loss",      "loss-scale",
     "metric",     "momentum", "opt-level", "optimizer", "param-group", "precision", "weight-decay"};
 
+/// Options by the names that other programs give them.
+static constexpr std::pair<std::string_view, const char *> kSynonyms[] = {
+    {"batch-size", "batch"}, {"learning-rate", "lr"}, {"num-workers", "readers"}, {"workers", "readers"}};
+
 Error mistakeIn(const CLI::App &app, const CLI::ParseError &error, const std::string &program,
                 const std::vector<std::string> &words) {
   std::string what = error.what();
@@ -190,12 +194,26 @@ Error mistakeIn(const CLI::App &app, const CLI::ParseError &error, const std::st
     std::string_view plain = word;
     plain.remove_prefix(std::min(plain.size(), plain.find_first_not_of('-')));
     plain = plain.substr(0, plain.find('='));
+    for (auto [synonym, name] : kSynonyms)
+      if (plain == synonym && std::find(names.begin(), names.end(), name) != names.end())
+        return Error("command line", concat("unknown option '", word, "'"), concat("write --", name, "; ", hint));
+      else if (plain == synonym)
+        plain = name;
     if (std::find(std::begin(kOptionsOfCompile), std::end(kOptionsOfCompile), plain) != std::end(kOptionsOfCompile))
       return Error("command line", concat("'", word, "' is no option of '", command.get_name(), "'"),
                    concat("give --", plain, " to 'mpc compile', which fixes it; ", hint));
     return Error("command line", concat("unknown option '", word, "'"), didYouMean(plain, names, "--") + hint);
   }
   return Error("command line", what, hint);
+}
+
+std::optional<Error> emptyValueIn(const CLI::App &command, const std::string &program) {
+  for (const CLI::Option *option : command.get_options())
+    if (option->get_expected_min() > 0 && std::ranges::count(option->results(), "") > 0)
+      return Error("command line", option->get_name() + ": is empty",
+                   concat("give it a value", option->get_required() ? "" : ", or leave it out", "; run '", program, " ",
+                          command.get_name(), " --help' for the options"));
+  return std::nullopt;
 }
 
 } // namespace mpc::rt

@@ -6,6 +6,7 @@
 #include "runtime/runner/CommandLine.h"
 #include "runtime/support/Error.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,5 +43,9 @@ std::string helpText(const CLI::App *app, std::string name, CLI::AppFormatMode m
 /// meant. `program`: how the user calls it.
 Error mistakeIn(const CLI::App &app, const CLI::ParseError &error, const std::string &program,
                 const std::vector<std::string> &words);
+
+/// Returns the mistake of an option with an empty value, which would else count as one that was not given: the command
+/// would write nothing, or start from other numbers, and succeed.
+std::optional<Error> emptyValueIn(const CLI::App &command, const std::string &program);
 
 } // namespace mpc::rt

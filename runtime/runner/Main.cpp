@@ -20,6 +20,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <unistd.h>
 
@@ -30,10 +31,23 @@ static volatile std::sig_atomic_t interrupted = 0;
 /// Prints an error, a warning or a note.
 static void say(const std::string &text) { std::fputs(withPaintedLabels(text, 2).c_str(), stderr); }
 
-/// The first signal asks the training to stop after its step; the second ends the process as usual.
+static int64_t secondsNow() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now); // may be called in a signal handler
+  return now.tv_sec;
+}
+
+/// The first signal asks the training to stop after its step; one that comes seconds later ends the process as usual.
+/// (Shells and container managers may send the same one twice, to a process and to its group.)
 static void onSignal(int signal) {
-  interrupted = signal;
-  std::signal(signal, SIG_DFL);
+  static volatile int64_t first = 0;
+  if (!interrupted) {
+    first = secondsNow();
+    interrupted = signal;
+  } else if (secondsNow() - first >= 2) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
 }
 
 /// Returns the exit status: 128 + the signal that ended the training, which is the status that a shell reports for a

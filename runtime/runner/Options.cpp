@@ -463,17 +463,6 @@ static std::string versionOf(const Program *program) {
                 ", batch ", manifest.batch, targets);
 }
 
-/// Returns the mistake of an option with an empty value, which would else count as one that was not given: the command
-/// would write nothing, or start from other numbers, and succeed.
-static std::optional<Error> emptyValueIn(const CLI::App &command, const std::string &program) {
-  for (const CLI::Option *option : command.get_options())
-    if (option->get_expected_min() > 0 && std::ranges::count(option->results(), "") > 0)
-      return Error("command line", option->get_name() + ": is empty",
-                   concat("give it a value", option->get_required() ? "" : ", or leave it out", "; run '", program, " ",
-                          command.get_name(), " --help' for the options"));
-  return std::nullopt;
-}
-
 std::optional<int> parseOptions(int argc, char **argv, const Program *program, Options &options) {
   std::string model = program ? program->manifest().model : "no model";
   CLI::App app(concat("A training program made by mpc (", model, ")."));

@@ -103,7 +103,7 @@ def resumed():
     with harness.folder() as folder:
         t = Training(folder)
         said = t.train("--steps", "12", "--resume", "--lr", "0.01")
-        check(f"note: preprocessing of the checkpoint: {MADE}" in said, said)
+        check(f"note: preprocessing of the checkpoint: {MADE}\n" in said, said)  # it cannot be changed here
         state = programs.checkpoint(f"{folder}/c/step-00000012.safetensors")
         os.remove(f"{folder}/c/step-00000012.safetensors")
         t.train("--steps", "12", "--resume", "--lr", "0.01", *OPTIONS_OF_TRAINING)

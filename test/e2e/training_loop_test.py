@@ -158,6 +158,7 @@ def interrupted_evaluation():
                 if line.startswith("epoch 1/"):  # the line of the epoch stands before its evaluation
                     break
             process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGINT)  # as shells do that signal a process and its group
             text = process.stdout.read()
             check(process.wait() == 130 and "interrupted after step 10, before its evaluation; the checkpoint is written, continue with --resume" in text, process.returncode, text)
             check(p.log("val_loss") == {} and checkpoint(f"{p.path}/{folder}/step-00000010.safetensors")[""]["evaluation_due"] == "1", p.log("val_loss"))

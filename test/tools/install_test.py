@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Installs mpc into a folder and uses it from there, as a CMake project outside of mpc does (install/outside.cmake)."""
+import glob
 import os
+import re
 import shutil
 
 import harness
@@ -15,7 +17,7 @@ EXPECTED += ["share/bash-completion/completions/mpc", "share/fish/vendor_complet
              ("-check", "-compile", "-explain", "-export", "-ops", "-program", "-run", "-verify", "")), "share/zsh/site-functions/_mpc"]
 DOCUMENTS = ["CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "NOTICE", "README.md", "SECURITY.md"]
 # Maps a folder of the source to the folder in the prefix, and says which of its files are installed.
-FOLDERS = [("docs", "share/doc/mpc/docs", (".md", ".svg")), ("tools/torch", "share/mpc/torch", ".py")]
+FOLDERS = [("docs", "share/doc/mpc/docs", (".md", ".svg", ".png")), ("tools/torch", "share/mpc/torch", ".py")]
 
 
 def below(folder, end=""):
@@ -37,6 +39,11 @@ def files():
         expected += [f"lib/mpc/{name}" for name in ("libmpc_onednn.so", "libmpc_images.so") if os.path.exists(f"{OPTIONS.bin}/{name}")]
         if found != sorted(expected):
             raise harness.Failure("\n".join(sorted({*found} ^ {*expected})))
+        documents = f"{folder}/share/doc/mpc"
+        for path in glob.glob(f"{documents}/**/*.md", recursive=True):
+            for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", open(path).read()):
+                if "://" not in link and not os.path.exists(os.path.join(os.path.dirname(path), link)):
+                    raise harness.Failure(f"{path}: nothing is at {link}")
         if not os.access(f"{folder}/share/mpc/torch/export.py", os.X_OK):
             raise harness.Failure("export.py is not executable")
         for tool in ("mpc", "mpc-opt"):

@@ -308,6 +308,7 @@ CASES = {
     "refused/input": refused("do not fit forward", Pair, lambda: {"z": torch.randn(2, 4)}),
     "refused/missing-input": refused("do not fit forward: missing", Pair, dict),
     "refused/not-a-tensor": refused("torch cannot export this module: TypeError", Pair, lambda: {"x": [1.0, 2.0]}),
+    "refused/no-batch": refused("torch cannot export this module: AssertionError.*\nhint: the first dimension of each input is a free batch", lambda: torch.nn.Conv2d(1, 2, 3), lambda: {"input": torch.randn(4, 28, 28)}),
     "refused/key": refused("no output 'scores'", Tied, lambda: {"ids": ids()}, outputs=["scores"]),
     "refused/too-many-names": refused("no output 'c'", Pair, row, outputs=["a", "b", "c"]),
     "refused/name-twice": refused("two outputs have the name 'a'", Pair, row, outputs=["a", "a"]),

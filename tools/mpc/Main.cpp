@@ -34,6 +34,11 @@ int main(int argc, char **argv) {
   app.set_version_flag("--version", mpc::producer());
   int status = 0;
   mpc::tool::addCommands(app, status);
+  for (CLI::App *command : app.get_subcommands({}))
+    command->parse_complete_callback([command] {
+      if (std::optional<mpc::rt::Error> mistake = mpc::rt::emptyValueIn(*command, "mpc"))
+        throw *mistake;
+    });
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!mpc::tool::takeMlirOptions(words))
     return 1;
@@ -43,6 +48,9 @@ int main(int argc, char **argv) {
     if (error.get_exit_code() == 0) // prints help
       return mpc::tool::finishOutput(app.exit(error));
     mpc::tool::say(mpc::rt::mistakeIn(app, error, "mpc", words).text());
+    return 1;
+  } catch (const mpc::rt::Error &error) {
+    mpc::tool::say(error.text());
     return 1;
   } catch (const std::exception &error) {
     mpc::tool::say(llvm::Twine("error: mpc: ") + error.what() + "\n");

@@ -6,6 +6,7 @@
 #include "runtime/runner/Help.h"
 #include "runtime/support/Error.h"
 #include "tools/mpc/Common.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <CLI/CLI.hpp>
 #include <optional>
@@ -73,6 +74,9 @@ int run(RunFlags &flags) {
   int status = 0;
   Session session(/*remarks=*/false);
   auto prepare = [&] {
+    if (size_t equals = flags.data.find('='); equals != flags.data.npos && !llvm::sys::fs::exists(flags.data))
+      rt::fail(flags.data, "is no file, and the arrays of 'mpc run' are not named one by one",
+               "give one .npz that holds an array '" + flags.data.substr(0, equals) + "'");
     data.emplace(flags.data);
     if (!flags.import.batch)
       bindBatch(flags, *data, checkOnnx(session.context(), flags.model, flags.import).unboundDims);

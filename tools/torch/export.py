@@ -40,8 +40,14 @@ import shutil
 import subprocess
 import sys
 
-import onnx
-import torch
+try:
+    import onnx
+    import onnxscript  # noqa: F401 (torch's exporter needs it)
+    import torch
+except ImportError as error:
+    if __name__ != "__main__":
+        raise
+    sys.exit(f"error: {sys.executable}: {error}\nhint: {sys.executable} -m pip install torch onnx onnxscript")
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from mpc_torch import dropouts, finish, naming  # noqa: E402

@@ -136,15 +136,18 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
           checkArray(dtype, shape, where, *port);
     };
   };
-  std::string lastFile;
+  std::string lastFile, unknown; // `unknown`: the names that belong to none of the inputs
   std::vector<ClassesOf> unnamed;
   for (const std::string &list : options.files)
     for (std::string_view item : split(list, ',')) {
       size_t equals = item.find('=');
       bool named = equals != item.npos && wanted(item.substr(0, equals));
       std::string name(named ? item.substr(0, equals) : "");
-      if (equals != item.npos && !named && access(std::string(item).c_str(), F_OK) != 0)
-        continue; // the data is for an input that these entries lack, such as labels for predict
+      if (equals != item.npos && !named && access(std::string(item).c_str(), F_OK) != 0) {
+        // The data is for an input that these entries lack, such as labels for predict.
+        unknown += concat(unknown.empty() ? "" : ", ", item.substr(0, equals));
+        continue;
+      }
       auto [path, member] = splitMember(named ? item.substr(equals + 1) : item);
       lastFile = path;
       if (PictureFiles::mayBe(path)) {
@@ -191,9 +194,9 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
       addClasses(*collections_.at(classes.path), classes.path, *classes.port, options);
   for (const Port *port : inputs)
     if (!sources_.count(port->name))
-      fail(lastFile,
+      fail(lastFile.empty() ? "--data" : lastFile,
            concat("no data for input '", port->name, "'", found.empty() ? "" : " (arrays: ", found,
-                  found.empty() ? "" : ")"),
+                  found.empty() ? "" : ")", unknown.empty() ? "" : "; no input is named ", unknown),
            concat("name the array '", port->name, "' or use --data ", port->name, "=FILE"));
 }
 

@@ -185,6 +185,8 @@ def advice(module, error):
         return 'make the network with attn_implementation="eager": the exporter does not take its attention'
     if isinstance(error, torch._dynamo.exc.UserError) and "Constraints violated" in str(error):
         return "forward needs these dimensions as they are; fix them: batch=None (--batch ''), or leave out dynamic= (--free)"
+    if re.search(r"\d not in VR\[", str(error)):
+        return "the first dimension of each input is a free batch; give every example one, as x=2x3x224x224, or fix it: batch=None (--batch '')"
     if type(error).__name__ == "SpecViolationError" and "not in the correct order" in str(error):
         return "torch cannot export a module that gives one value to two buffers; give the second one a copy: self.second.copy_(y.clone())"
     if "_is_all_true" in str(error):
