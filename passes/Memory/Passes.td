@@ -26,7 +26,7 @@ def RecomputePass : Pass<"mpc-recompute", "::mlir::ModuleOp"> {
     The forward pass is divided into segments, and no copy reaches beyond the values that enter its segment; these are saved if they are needed. In `products` segments, those that save the most bytes for an operation, products
     and random numbers are computed again too, so that only what enters such a segment is saved (gradient checkpointing). Sums and scans are never computed again.
 
-    The copies compute the same numbers: the same ops, on the same operands. A product and the bias that its launch adds are saved or computed again as one, for they are rounded once. On the host the order of a sum over columns follows from shapes alone, so gradients of convolutional networks have the same bits. Elsewhere they may differ
+    The copies compute the same numbers: the same ops, on the same operands. A product and the bias that its launch adds are saved or computed again as one, for they are rounded once. Where concatenations continue each other, as in a dense block, each copy reads the parts themselves, and not the copy of the one before. On the host the order of a sum over columns follows from shapes alone, so gradients of convolutional networks have the same bits. Elsewhere they may differ
     in the last bit where the reader of a copy becomes part of another launch, which sums in another order. The pass runs between mpc-decompose and mpc-form-dispatches, because ops in their primitive form can be copied in part: of a norm the
     arithmetic, but not the statistics. It notes what it did as `train.recomputed` on the module.
   }];

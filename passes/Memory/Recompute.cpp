@@ -34,7 +34,11 @@ public:
   double flops = 0; ///< of the products among the copies
 
 private:
+  /// The most operands of a concatenation, as mpc-decompose has it: the host's loops are cut at so many places.
+  static constexpr size_t kWidestConcat = 64;
+
   void collect();
+  void continueConcats();
   void findFirstReaders();
   Value again(Value v, Operation *reader);
   Value fresh(Value v, Operation *reader);
@@ -43,7 +47,10 @@ private:
   const ForwardPass &forward;
   const llvm::DenseSet<Value> &saved;
   llvm::SmallPtrSet<Operation *, 32> repeated;
-  DenseMap<Operation *, Operation *> firstReaders; ///< the first op behind the loss that needs an op's copy
+  /// The first op behind the loss that needs an op's copy, and the first one that needs what the op reads. They differ
+  /// where copies of longer concatenations do without that of a shorter one.
+  DenseMap<Operation *, Operation *> firstReaders, firstNeeds;
+  DenseMap<Operation *, SmallVector<Value>> concatOperands; ///< what the copy of a concatenation reads copies of
   IRMapping copies;
   int64_t numBarriers = 0;
 };
@@ -65,16 +72,45 @@ void Repeater::collect() {
   }
 }
 
+/// In a dense block each concatenation continues the one before. If the copies did so too, the last one, which is read
+/// first, would need all the others, and these would wait in memory for their readers. So the copy of a concatenation
+/// reads what the ones before it read.
+void Repeater::continueConcats() {
+  for (Operation *op : forward.ops()) {
+    auto concat = dyn_cast<ConcatOp>(op);
+    if (!concat || !repeated.contains(op))
+      continue;
+    SmallVector<Value> operands;
+    for (Value v : concat.getInputs()) {
+      auto before = v.getDefiningOp<ConcatOp>();
+      auto known = before && before.getAxis() == concat.getAxis() ? concatOperands.find(before) : concatOperands.end();
+      if (known != concatOperands.end() && known->second.size() + concat.getInputs().size() <= kWidestConcat)
+        llvm::append_range(operands, known->second);
+      else
+        operands.push_back(v);
+    }
+    concatOperands[op] = std::move(operands);
+  }
+}
+
 void Repeater::findFirstReaders() {
+  auto take = [](Operation *&first, Operation *reader) {
+    if (reader && (!first || reader->isBeforeInBlock(first)))
+      first = reader;
+  };
   for (Operation *op : llvm::reverse(forward.ops())) {
     if (!repeated.contains(op) && !isView(op))
       continue;
-    Operation *&first = firstReaders[op];
-    for (Operation *user : op->getUsers()) {
-      Operation *reader = forward.isLater(user) ? user : firstReaders.lookup(user);
-      if (reader && (!first || reader->isBeforeInBlock(first)))
-        first = reader;
+    Operation *reader = nullptr, *need = nullptr;
+    for (OpOperand &use : op->getUses()) {
+      Operation *user = use.getOwner(), *first = forward.isLater(user) ? user : firstNeeds.lookup(user);
+      take(need, first);
+      auto concat = concatOperands.find(user);
+      if (concat == concatOperands.end() || llvm::is_contained(concat->second, use.get()))
+        take(reader, first);
     }
+    firstReaders[op] = reader;
+    firstNeeds[op] = need;
   }
 }
 
@@ -106,13 +142,15 @@ Value Repeater::fresh(Value v, Operation *reader) {
 
 void Repeater::run() {
   collect();
+  continueConcats();
   findFirstReaders();
   for (Operation *op : forward.ops()) {
-    if (!repeated.contains(op))
+    if (!repeated.contains(op) || !firstReaders.lookup(op))
       continue;
     builder.setInsertionPoint(firstReaders.at(op));
     SmallVector<Value> operands;
-    for (Value operand : op->getOperands())
+    auto concat = concatOperands.find(op);
+    for (Value operand : concat == concatOperands.end() ? SmallVector<Value>(op->getOperands()) : concat->second)
       operands.push_back(again(operand, op));
     Operation *copy = builder.clone(*op);
     copy->setOperands(operands);

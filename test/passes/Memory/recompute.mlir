@@ -70,6 +70,52 @@ module {
 }
 
 // -----
+// A dense block: each concatenation continues the one before. The copy of the longer one, which is read first, does without a copy of the shorter one, which would wait in memory for its own reader.
+// CHECK-LABEL: train.step @dense
+// CHECK: %[[A:[0-9]+]] = graph.matmul %arg0
+// CHECK: %[[B:[0-9]+]] = graph.matmul %[[A]]
+// CHECK: %[[AB:[0-9]+]] = graph.concat %[[A]], %[[B]] {
+// CHECK: graph.concat %[[AB]], %[[C:[0-9]+]] {
+// CHECK: graph.reduce_sum
+// CHECK-NOT: graph.concat
+// CHECK-DAG: %[[A1:[0-9]+]] = graph.barrier %[[A]] {
+// CHECK-DAG: %[[B1:[0-9]+]] = graph.barrier %[[B]] {
+// CHECK-DAG: %[[C1:[0-9]+]] = graph.barrier %[[C]] {
+// CHECK: graph.concat %[[A1]], %[[B1]], %[[C1]] {
+// CHECK: graph.matmul
+// CHECK: graph.concat %{{[0-9]+}}, %{{[0-9]+}} {
+// CHECK: train.yield
+module {
+  train.variable @w parameter : tensor<64x64xf32> = dense<1.0> : tensor<64x64xf32>
+  train.variable @v parameter : tensor<128x64xf32> = dense<1.0> : tensor<128x64xf32>
+  train.variable @u parameter : tensor<192x64xf32> = dense<1.0> : tensor<192x64xf32>
+  train.step @dense(%x: tensor<64x64xf32>) -> tensor<f32> attributes {accumulate = 1 : i64, optimizer = #train.optimizer<sgd>, parameters = [@w, @v, @u], scaler = #train.scaler<none>} {
+    %w = train.read @w : tensor<64x64xf32>
+    %v = train.read @v : tensor<128x64xf32>
+    %u = train.read @u : tensor<192x64xf32>
+    %a = graph.matmul %x, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %b = graph.matmul %a, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %ab = graph.concat %a, %b {axis = 1 : i64} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x128xf32>
+    %rab = graph.exp %ab : tensor<64x128xf32>
+    %c = graph.matmul %rab, %v : (tensor<64x128xf32>, tensor<128x64xf32>) -> tensor<64x64xf32>
+    %abc = graph.concat %ab, %c {axis = 1 : i64} : (tensor<64x128xf32>, tensor<64x64xf32>) -> tensor<64x192xf32>
+    %rabc = graph.exp %abc : tensor<64x192xf32>
+    %d = graph.matmul %rabc, %u : (tensor<64x192xf32>, tensor<192x64xf32>) -> tensor<64x64xf32>
+    %loss = graph.reduce_sum %d {axes = array<i64: 0, 1>, keepdims = false} : (tensor<64x64xf32>) -> tensor<f32>
+    %dd = graph.constant dense<1.0> : tensor<64x64xf32>
+    %du = graph.matmul %rabc, %dd {transpose_a} : (tensor<64x192xf32>, tensor<64x64xf32>) -> tensor<192x64xf32>
+    %db = graph.matmul %b, %dd {transpose_a} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %da = graph.matmul %a, %db {transpose_a} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %dc = graph.matmul %c, %da {transpose_a} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    %dv = graph.matmul %rab, %dc {transpose_a} : (tensor<64x128xf32>, tensor<64x64xf32>) -> tensor<128x64xf32>
+    train.assign @u, %du : tensor<192x64xf32>
+    train.assign @v, %dv : tensor<128x64xf32>
+    train.assign @w, %da : tensor<64x64xf32>
+    train.yield %loss : tensor<f32>
+  }
+}
+
+// -----
 // With products, what enters a segment is saved, and the layers within are computed again when the backward pass gets there: those of the first half behind the gradients of the second half, which reads its
 // own values as they are.
 // ALL-LABEL: train.step @chain
