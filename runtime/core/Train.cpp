@@ -532,6 +532,7 @@ TrainResult Trainer::run() {
   log_.emplace(options_.log, options_.resume ? cursor_.iteration : -1,
                RunLog::columnsOf(loop_, session_.manifest().metrics), options_.tensorBoard);
   result_.iterations = cursor_.iteration;
+  infinite_ = nonFiniteParameters(session_);
   validateIfDue();
   if (result_.interrupted) {
     noteInterruption();
@@ -543,7 +544,6 @@ TrainResult Trainer::run() {
   }
   if (endsEarly())
     return result_;
-  infinite_ = nonFiniteParameters(session_);
   markIteration_ = cursor_.iteration;
   BatchOptions order{true, cursor_.shuffle, cursor_.seed, cursor_.epoch, cursor_.batch};
   Batches batches(data_, loop_.entries(), order);

@@ -296,6 +296,7 @@ int mpc_step(mpc_session *s, mpc_step_report *reports) {
         s->cursor.iteration, [&](const Entry &entry) { s->load(entry); },
         [&](const Entry &entry) { s->last = &entry; });
     ++s->cursor.iteration;
+    s->cursor.evaluationDue = false; // it was due behind an earlier step
     for (size_t i = 0; reports && i < done.size(); ++i)
       reports[i] = {done[i].loss, done[i].rate, done[i].scale, done[i].skipped};
   });

@@ -31,20 +31,20 @@ static volatile std::sig_atomic_t interrupted = 0;
 /// Prints an error, a warning or a note.
 static void say(const std::string &text) { std::fputs(withPaintedLabels(text, 2).c_str(), stderr); }
 
-static int64_t secondsNow() {
+static int64_t millisecondsNow() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now); // may be called in a signal handler
-  return now.tv_sec;
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
-/// The first signal asks the training to stop after its step; one that comes seconds later ends the process as usual.
-/// (Shells and container managers may send the same one twice, to a process and to its group.)
+/// The first signal asks the training to stop after its step; one that comes two seconds later ends the process as
+/// usual. (Shells and container managers may send the same one twice, to a process and to its group.)
 static void onSignal(int signal) {
   static volatile int64_t first = 0;
   if (!interrupted) {
-    first = secondsNow();
+    first = millisecondsNow();
     interrupted = signal;
-  } else if (secondsNow() - first >= 2) {
+  } else if (millisecondsNow() - first >= 2000) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }

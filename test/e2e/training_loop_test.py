@@ -30,17 +30,20 @@ def check(true, *what):
 
 
 class Program:
-    """A linear classifier in a temporary folder, with data.npz and val.npz."""
+    """A linear classifier in a temporary folder, with data.npz and val.npz. With `mask` it has one more class, which an infinite bias hides."""
 
-    def __init__(self, *options):
-        self.options = options
+    def __init__(self, *options, mask=False):
+        self.options, self.mask = options, mask
 
     def __enter__(self):
         self.held = harness.folder()
         self.path = self.held.__enter__()
         g = Graph(seed=1)
-        g.node("MatMul", [g.input("x", ["N", 5]), g.parameter("w", (5, CLASSES), fan_in=5)], "y")
-        g.output("y", ["N", CLASSES]).save(f"{self.path}/model.onnx")
+        classes = CLASSES + self.mask
+        scores = g.node("MatMul", [g.input("x", ["N", 5]), g.parameter("w", (5, classes), fan_in=5)], "scores" if self.mask else "y")
+        if self.mask:
+            g.node("Add", [scores, g.constant("mask", np.array([0, 0, 0, -np.inf], np.float32))], "y")
+        g.output("y", ["N", classes]).save(f"{self.path}/model.onnx")
         rng = np.random.default_rng(2)
         truth = rng.normal(0, 1, (5, CLASSES))
         for name in ("data", "val"):
@@ -142,7 +145,7 @@ def windows():
 
 def interrupted_evaluation():
     """A signal ends an evaluation at once. The checkpoint is written all the same, and a resumed training evaluates first, so that it ends like one that nobody interrupted."""
-    with Program() as p:
+    with Program("--trainable=^(w|mask)$", mask=True) as p:
         rng = np.random.default_rng(5)
         long = 400_000
         np.savez(f"{p.path}/val.npz", x=rng.normal(0, 1, (long, 5)).astype(np.float32), t=rng.integers(0, CLASSES, long))
@@ -158,9 +161,9 @@ def interrupted_evaluation():
                 if line.startswith("epoch 1/"):  # the line of the epoch stands before its evaluation
                     break
             process.send_signal(signal.SIGINT)
-            process.send_signal(signal.SIGINT)  # as shells do that signal a process and its group
+            process.send_signal(signal.SIGTERM)  # counts as the same one, for it comes at once
             text = process.stdout.read()
-            check(process.wait() == 130 and "interrupted after step 10, before its evaluation; the checkpoint is written, continue with --resume" in text, process.returncode, text)
+            check(process.wait() in (130, 143) and "interrupted after step 10, before its evaluation; the checkpoint is written, continue with --resume" in text, process.returncode, text)
             check(p.log("val_loss") == {} and checkpoint(f"{p.path}/{folder}/step-00000010.safetensors")[""]["evaluation_due"] == "1", p.log("val_loss"))
             p.train(*common, "--checkpoint-dir", folder, "--resume")
             check(whole == [p.log(key) for key in ("loss", "val_loss", "accuracy")], p.log("val_loss"))

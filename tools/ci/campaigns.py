@@ -5,7 +5,7 @@
 usage: tools/ci/campaigns.py --build build [--python /path/to/python] [--scale 1.0] [CAMPAIGN...]        `make campaigns` runs it
 
 `make test` runs a short form of each campaign. The long forms take about two hours on two cores, so a developer starts them by hand after a change of the compiler or the runtime. Seeds
-begin at --seed. By default that is 30,000 times the days since 2020, so that the runs of two days share none. Two campaigns run at a time. Each writes BUILD/campaigns/NAME.log; BUILD/campaigns/table.md is the table, in which a campaign that failed is
+begin at --seed. By default that is 30,000 times the days since 2020, so that the runs of two days share none as long as --scale is at most 1.1. Two campaigns run at a time. Each writes BUILD/campaigns/NAME.log; BUILD/campaigns/table.md is the table, in which a campaign that failed is
 marked. Exit status 1 when one failed.
 
 The campaigns `differential`, `scans` and `norms` need numpy, onnx and torch in the Python that --python names.

@@ -98,7 +98,8 @@ int main(int argc, char **argv) {
                   "makes (`make docs`).\n\n"
                   "Exit status: 0, or 1 after a message `error: WHERE: WHAT` with a `hint:`. A training that SIGHUP, "
                   "SIGINT or SIGTERM ends finishes its step, writes its "
-                  "checkpoint and ends with 128 + the signal.\n\n## mpc\n\n";
+                  "checkpoint and ends with 128 + the signal. It gives up an evaluation, which `--resume` makes "
+                  "first. A second signal, two seconds later, ends it at once.\n\n## mpc\n\n";
   printCommands(compiler, "mpc");
   llvm::outs() << "## The compiled program\n\nThe learning rate of its optimizer is an option of `train` and `trace` "
                   "too (`--lr`), with the value given to `mpc compile` as default; the other "

@@ -91,7 +91,9 @@ std::map<std::string, std::string> docs::manPages(const CLI::App &compiler, cons
                          "\"model\". The optimizer's "
                          "learning rate is an option of \"train\" and \"trace\" too (\\-\\-lr). A training that "
                          "SIGHUP, SIGINT or SIGTERM ends "
-                         "finishes its step, writes its checkpoint and ends with 128 + the signal.\n";
+                         "finishes its step, writes its checkpoint and ends with 128 + the signal. "
+                         "It gives up an evaluation, which \\-\\-resume makes first. A second signal, two seconds "
+                         "later, ends it at once.\n";
   for (const CLI::App *command : commandsOf(program))
     compiled += ".SH \"" + upper(command->get_name()) + "\"\n" + roff(command->get_description()) + ".\n" +
                 describe(*command, "./model", ".SS");

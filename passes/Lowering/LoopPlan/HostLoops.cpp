@@ -56,40 +56,56 @@ static int64_t chainOf(int64_t numbers) {
   return chain;
 }
 
-/// Divides a sum into chains, each of which is added up before it is added to the total. Their length is a divisor of
-/// a dimension times all dimensions inside of it, so that the order of a sum follows from the dimensions that it adds
-/// up, however many of them one loop walks: what else is in the kernel decides that.
-static void divideSums(MutableArrayRef<LoopVar> loops, ArrayRef<kernel::Dim> dims) {
+/// Divides a sum into chains, each of which is added up before it is added to the total. The order of a sum follows
+/// from the dimensions that it adds up, however many of them one loop walks: what else is in the kernel decides that.
+/// So the length of a chain is a divisor of a dimension times all dimensions inside of it. Where no such length is
+/// good, chains begin anew with each iteration around a dimension, whose last chain may be shorter; a loop begins at
+/// that dimension.
+static void divideSums(llvm::SmallVectorImpl<LoopVar> &loops, ArrayRef<kernel::Dim> dims) {
   int64_t numbers = iterations(loops), chain = chainOf(numbers);
   if (numbers <= 2 * chain)
     return;
-  LoopVar *chosen = &loops.front();
-  int64_t inside = numbers / loops.front().extent, tile = std::max<int64_t>(1, chain / inside), best = 0;
+  struct Choice {
+    size_t loop, factor; ///< the dimension
+    int64_t tile;        ///< in iterations of the loop
+    int64_t length;      ///< the numbers that a chain adds
+  };
+  std::optional<Choice> best, uneven;
   auto ratio = [&](int64_t length) { return double(std::max(length, chain)) / double(std::min(length, chain)); };
-  inside = 1;
-  for (LoopVar &loop : llvm::reverse(loops)) {
-    int64_t within = 1; // the iterations of the loop for one of the dimension
-    for (SymbolId dim : llvm::reverse(loop.factors)) {
-      int64_t extent = dims[dim].extent;
-      for (int64_t count = 1; count <= std::min(extent, hostBlocks.chain / inside); ++count) {
-        int64_t length = count * inside;
-        if (extent % count != 0 || length < std::max(shortestChain, chain / 4) ||
-            (best > 0 && ratio(length) >= ratio(best)))
-          continue;
-        chosen = &loop;
-        tile = count * within;
-        best = length;
-      }
+  int64_t inside = 1; // the numbers that one step of the dimension adds
+  for (size_t l = loops.size(); l-- > 0;) {
+    int64_t within = 1; // the iterations of the loop that make one step of the dimension
+    for (size_t f = loops[l].factors.size(); f-- > 0;) {
+      int64_t extent = dims[loops[l].factors[f]].extent;
+      for (int64_t count = 1; count <= std::min(extent, hostBlocks.chain / inside); ++count)
+        if (int64_t length = count * inside; extent % count == 0 && length >= std::max(shortestChain, chain / 4) &&
+                                             (!best || ratio(length) < ratio(best->length)))
+          best = {l, f, count * within, length};
+      if (!uneven && inside * extent > hostBlocks.chain)
+        uneven = {l, f, std::max<int64_t>(1, chain / inside) * within, 0};
       inside *= extent;
       within *= extent;
     }
   }
-  // A whole loop is one iteration of the loop around it.
-  while (tile == chosen->extent && chosen != loops.begin()) {
-    --chosen;
-    tile = 1;
+  if (best) {
+    // A whole loop is one iteration of the loop around it.
+    while (best->tile == loops[best->loop].extent && best->loop > 0)
+      best = {best->loop - 1, 0, 1, best->length};
+    return setTile(loops[best->loop], best->tile);
   }
-  setTile(*chosen, tile);
+  LoopVar &loop = loops[uneven->loop];
+  if (uneven->factor > 0) {
+    LoopVar around;
+    around.factors.assign(loop.factors.begin(), loop.factors.begin() + uneven->factor);
+    for (SymbolId dim : around.factors)
+      around.extent *= dims[dim].extent;
+    loop.factors.erase(loop.factors.begin(), loop.factors.begin() + uneven->factor);
+    loop.extent /= around.extent;
+    setTile(loop, uneven->tile);
+    loops.insert(loops.begin() + uneven->loop, around);
+  } else {
+    setTile(loop, uneven->tile);
+  }
 }
 
 static void divideColumns(Plan &plan) {
