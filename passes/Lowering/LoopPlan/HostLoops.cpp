@@ -93,19 +93,15 @@ static void divideSums(llvm::SmallVectorImpl<LoopVar> &loops, ArrayRef<kernel::D
       best = {best->loop - 1, 0, 1, best->length};
     return setTile(loops[best->loop], best->tile);
   }
-  LoopVar &loop = loops[uneven->loop];
-  if (uneven->factor > 0) {
-    LoopVar around;
-    around.factors.assign(loop.factors.begin(), loop.factors.begin() + uneven->factor);
-    for (SymbolId dim : around.factors)
-      around.extent *= dims[dim].extent;
-    loop.factors.erase(loop.factors.begin(), loop.factors.begin() + uneven->factor);
-    loop.extent /= around.extent;
-    setTile(loop, uneven->tile);
+  LoopVar &loop = loops[uneven->loop], around;
+  around.factors.assign(loop.factors.begin(), loop.factors.begin() + uneven->factor);
+  for (SymbolId dim : around.factors)
+    around.extent *= dims[dim].extent;
+  loop.factors.erase(loop.factors.begin(), loop.factors.begin() + uneven->factor);
+  loop.extent /= around.extent;
+  setTile(loop, uneven->tile);
+  if (!around.factors.empty())
     loops.insert(loops.begin() + uneven->loop, around);
-  } else {
-    setTile(loop, uneven->tile);
-  }
 }
 
 static void divideColumns(Plan &plan) {
