@@ -97,6 +97,7 @@ void Trainer::openValidation() {
     return;
   DataOptions files = files_;
   files.files = options_.validation;
+  files.option = "--val";
   files.augment.clear();
   const std::vector<std::string> names = namedFiles(files.files);
   if (std::none_of(names.begin(), names.end(), PictureFiles::mayBe))
@@ -136,6 +137,22 @@ void Trainer::notePreprocessingOf(const std::string &init) {
                            "; this training has ", data_.preprocessing().text(), " (--scale, --normalize)"));
 }
 
+/// Returns what differs between the options of this training and the checkpoint's: "--lr=0.1 in place of --lr=0.5", or
+/// "" where nothing does, and where either is not known. The note on --augment says more.
+static std::string otherOptions(const std::string &now, const std::string &stored) {
+  if (now.empty() || stored.empty())
+    return "";
+  const std::vector<std::string> options[] = {optionsIn(now), optionsIn(stored)};
+  std::string own[2];
+  for (int side : {0, 1})
+    for (const std::string &option : options[side])
+      if (std::ranges::count(options[1 - side], option) == 0 && !option.starts_with(kAugment))
+        own[side] += concat(own[side].empty() ? "" : " ", option);
+  if (own[1].empty())
+    return own[0];
+  return concat(own[0].empty() ? "no option" : own[0], " in place of ", own[1]);
+}
+
 static std::string orNone(const std::string &text) { return text.empty() ? "none" : text; }
 
 void Trainer::resume() {
@@ -172,9 +189,10 @@ void Trainer::resume() {
         note(concat("from here on --augment is ", orNone(cursor_.augmentation),
                     "; the checkpoint comes from training with ", orNone(found->augmentation)));
       found->augmentation = cursor_.augmentation;
-      if (!found->options.empty() && found->options != cursor_.options) // older checkpoints do not have them
-        note(concat("from here on the options of the training are ", cursor_.options,
-                    "; the checkpoint comes from training with ", found->options));
+      if (!options_.taken.empty())
+        note(concat("taken from the checkpoint: ", options_.taken));
+      if (const std::string text = otherOptions(cursor_.options, found->options); !text.empty())
+        note(concat("from here on the training has ", text));
       found->options = cursor_.options;
       found->classes = cursor_.classes;
       found->shuffle &= !state; // an embedder's checkpoints do not know an order
@@ -413,7 +431,11 @@ void Trainer::followPlateau() {
 void Trainer::validate(const volatile std::sig_atomic_t *interrupted) {
   int64_t epoch = (cursor_.iteration - 1) / perEpoch_ + 1;
   double before = progress_->seconds();
-  Evaluation evaluation = evaluate(session_, *validation_, {}, interrupted);
+  Evaluation evaluation;
+  {
+    Progress bar("evaluation", validation_->samples());
+    evaluation = evaluate(session_, *validation_, [&](int64_t done) { bar.update(done, ""); }, interrupted);
+  }
   result_.interrupted = cursor_.evaluationDue = evaluation.interrupted;
   if (evaluation.interrupted)
     return;
@@ -592,6 +614,16 @@ TrainResult Trainer::run() {
   return result_;
 }
 } // namespace
+
+std::vector<std::string> optionsIn(const std::string &typed) {
+  std::vector<std::string> options;
+  for (size_t at = typed.starts_with("--") ? 0 : typed.npos; at != typed.npos;) {
+    const size_t end = typed.find(" --", at);
+    options.push_back(typed.substr(at, end == typed.npos ? end : end - at));
+    at = end == typed.npos ? end : end + 1;
+  }
+  return options;
+}
 
 TrainResult train(Session &session, const TrainOptions &options) { return Trainer(session, options).run(); }
 

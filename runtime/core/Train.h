@@ -43,6 +43,7 @@ struct TrainOptions {
   /// The options that shape the training beside its data, as typed: "--lr=0.1 --schedule=cosine", or "none".
   /// Checkpoints hold them, and a training that is resumed with others says so. Empty: not known.
   std::string typed;
+  std::string taken; // those of them that the user did not type: they are the checkpoint's
   WatchOptions watch;
   OnNan onNan = OnNan::Stop;
   /// For tests: at these iterations (counted from 1) the first element of every float input becomes infinite, so
@@ -60,6 +61,9 @@ struct TrainResult {
   bool interrupted = false;
   bool stoppedEarly = false; // nothing improved (WatchOptions::patience)
 };
+
+/// Returns the options in TrainOptions::typed one by one: {"--lr=0.1", "--schedule=cosine"}.
+std::vector<std::string> optionsIn(const std::string &typed);
 
 /// Trains the session's program. Throws Error for mistakes of the user, and when steps cannot be used (OnNan).
 TrainResult train(Session &session, const TrainOptions &options);

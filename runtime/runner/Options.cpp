@@ -3,6 +3,7 @@
 
 #include "runtime/runner/Checks.h"
 #include "runtime/runner/Help.h"
+#include "runtime/runner/TrainingOptions.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Terminal.h"
 
@@ -134,10 +135,12 @@ static void addNumber(CLI::App &command, const char *name, double &value, const 
   command.add_option(name, value, text)->check(finiteNumber(aboveZero));
 }
 
-/// Accepts "5" and "5:accuracy".
+/// Accepts "5", "5:accuracy" and "none".
 static CLI::Validator patience() {
   return CLI::Validator(
       [](std::string &text) {
+        if (text == "none")
+          return std::string();
         std::string number = text.substr(0, text.find(':'));
         return text.ends_with(":") ? std::string("has no metric behind ':'") : positiveCount()(number);
       },
@@ -146,53 +149,9 @@ static CLI::Validator patience() {
 
 static void setEarlyStop(WatchOptions &watch, const std::string &text) {
   size_t colon = text.find(':');
-  watch.patience = std::atoll(text.c_str());
+  watch.patience = text == "none" ? 0 : std::atoll(text.c_str());
   if (colon != text.npos)
     watch.stopMetric = text.substr(colon + 1);
-}
-
-/// Throws for an option that the schedule does not use, which would else be ignored in silence.
-static void checkScheduleOptions(const CLI::App &command) {
-  static constexpr const char *kUses[][2] = {{"--step-size", "step,exponential"},
-                                             {"--step-gamma", "step,multi-step,exponential"},
-                                             {"--milestones", "multi-step"},
-                                             {"--restart-steps", "cosine-restarts"},
-                                             {"--restart-factor", "cosine-restarts"},
-                                             {"--pct-start", "one-cycle"},
-                                             {"--div-factor", "one-cycle"},
-                                             {"--final-div-factor", "one-cycle"},
-                                             {"--power", "polynomial"},
-                                             {"--min-lr", "step,multi-step,exponential,polynomial,linear,cosine,"
-                                                          "cosine-restarts,one-cycle,plateau"},
-                                             {"--plateau-factor", "plateau"},
-                                             {"--plateau-patience", "plateau"},
-                                             {"--plateau-metric", "plateau"}};
-  const std::vector<std::string> &given = command.get_option("--schedule")->results();
-  std::string schedule = given.empty() ? "constant" : given.front();
-  for (auto [option, schedules] : kUses)
-    if (command.get_option(option)->count() > 0 &&
-        concat(",", schedules, ",").find("," + schedule + ",") == std::string::npos)
-      throw CLI::ValidationError(option, concat("is an option of --schedule ", schedules, ", not of ", schedule));
-}
-
-/// Returns the options that shape a training, as typed: hyperparameters, schedule, and what is kept or ends it. Epochs
-/// are among them where the schedule depends on its length.
-static std::string typedOptions(const CLI::App &command, const Schedule &schedule) {
-  static constexpr std::string_view kNames[] = {"--early-stop", "--save-best", "--nan"};
-  const bool length = schedule.kind == Schedule::Cosine || schedule.kind == Schedule::Linear ||
-                      schedule.kind == Schedule::OneCycle || schedule.kind == Schedule::Polynomial;
-  std::string text;
-  for (const CLI::Option *option : command.get_options()) {
-    const std::string name = option->get_name(), &group = option->get_group();
-    const bool shapes = group == "Hyperparameters" || group == "Learning rate" ||
-                        std::ranges::count(kNames, name) > 0 || (length && (name == "--epochs" || name == "--steps"));
-    if (!shapes || option->count() == 0)
-      continue;
-    text += concat(text.empty() ? "" : " ", name);
-    for (const std::string &value : option->results())
-      text += concat(&value == &option->results().front() ? "=" : ",", value);
-  }
-  return text.empty() ? "none" : text;
 }
 
 static void addTrain(CLI::App &app, const Program *program, Options &options) {
@@ -270,7 +229,7 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
       .add_option_function<std::string>(
           "--early-stop", [&train](const std::string &text) { setEarlyStop(train.watch, text); },
           "PATIENCE[:METRIC]: end the training after so many evaluations without improvement of the loss, or of "
-          "a metric of the program")
+          "a metric of the program; none: do not")
       ->check(patience())
       ->type_name("PATIENCE");
   beginGroup(command, "Checkpoints");
@@ -282,12 +241,17 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   command
       .add_option_function<std::string>(
           "--save-best",
-          [&train](const std::string &metric) { train.watch.saveBest = metric.empty() ? "loss" : metric; },
+          [&train](const std::string &metric) {
+            train.watch.saveBest = metric.empty() ? "loss" : metric == "none" ? "" : metric;
+          },
           "keep the checkpoint of the best evaluation as best.safetensors: that of the least loss, or of the "
-          "best METRIC of the program")
+          "best METRIC of the program; none: do not")
       ->expected(0, 1)
       ->type_name("[METRIC]");
-  command.add_flag("--resume", train.resume, "continue from the newest checkpoint in --checkpoint-dir");
+  command.add_flag(
+      "--resume", train.resume,
+      "continue from the newest checkpoint in --checkpoint-dir; options that shape the training and are not "
+      "given, such as --epochs, --lr and --schedule, are the checkpoint's");
   beginGroup(command, "Steps that are not finite");
   command
       .add_option_function<std::string>(
@@ -309,8 +273,10 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   addSessionOptions(command, options);
   setExample(command, "train --data train.npz --val test.npz --epochs 5 --checkpoint-dir checkpoints");
   command.callback([&options, &command] {
+    if (options.train.resume)
+      options.train.taken = takeStoredOptions(command, options.train.checkpointFolder);
     checkScheduleOptions(command);
-    options.train.typed = typedOptions(command, options.train.schedule);
+    options.train.typed = trainingOptions(command);
     options.command = Options::Train;
   });
 }

@@ -3,7 +3,7 @@
 
 A precision is a relative rounding error u (half an ULP of 1) and an absolute one (half the smallest subnormal). The reference is run again a few times with
 every stored value, the cotangent of every use, and every inner step of a norm changed by +-u of itself, at random (inner steps: by the u of fp32); in one of
-the runs all of them are rounded to the type itself, in another one the values alone; in two of them the operands of ops that jump (Ceil) are moved up or down by 16 u. What that does to a result is what rounding stored values does to it. FACTOR allows for two facts: a few
+the runs all of them are rounded to the type itself, and products before their bias is added, in another one the values alone; in two of them the operands of ops that jump (Ceil) are moved up or down by 16 u. What that does to a result is what rounding stored values does to it. FACTOR allows for two facts: a few
 draws are not the worst ones, and an op may round a few times inside. Sums are accumulated in fp32: a sum of n terms may lose n*2^-24 of their magnitudes.
 That is negligible beside 16-bit roundings. For fp32 the factor grows with the number of elements of the largest tensor, since no sum is longer; it starts at
 the error of a sum that is added up as a tree of LANES sums.
@@ -52,7 +52,7 @@ class Oracle:
                 source = reference.NoiseSource(u, absolute, absolute / scale, seed)
                 # One run rounds values as they are stored: what is below the smallest subnormal becomes zero everywhere.
                 if seed == 0 and precision in TYPES:
-                    source.rounding, source.scale = TYPES[precision], scale
+                    source.rounding, source.scale, source.rounds_products = TYPES[precision], scale, True
                 # In another one only cotangents change at random, because values that cancel when they are rounded (the variance of equal numbers) hide how
                 # large the cotangents are that cancel with them.
                 if seed == 4 and precision in TYPES:

@@ -96,6 +96,7 @@ class NoiseSource:
         self.u, self.forward, self.backward = u, forward, backward
         self.rounding = None  # a torch type, where values are rounded to it instead of changed at random
         self.scale = 1.0  # scale of cotangents when they are rounded
+        self.rounds_products = False  # whether a product is rounded before its bias is added, too
         self.changes_cotangents = False  # whether cotangents are changed at random, although values are rounded
         self.generator = torch.Generator().manual_seed(seed)
         self.largest = self.largest_cotangent = 0.0
@@ -162,6 +163,11 @@ def beside_jump(x):
 def inner(x):
     """Marks a value that stays inside an op of several steps."""
     return Noise.apply(x, current[0]) if current[0] is not None and current[0].u else x
+
+
+def product(x):
+    """Marks a product to which its op adds a bias. It may be stored first, and a sum that is close to 0 may become 0."""
+    return Noise.apply(x, stored[0]) if stored[0] is not None and stored[0].rounds_products else x
 
 
 def used(x):

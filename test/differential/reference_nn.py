@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as f
 
-from reference import attribute, axes_of, cross_entropy, inner, used, lost_digits, op, single
+from reference import attribute, axes_of, cross_entropy, inner, used, lost_digits, op, product, single
 
 CONV = {1: f.conv1d, 2: f.conv2d, 3: f.conv3d}
 TRANSPOSED = {1: f.conv_transpose1d, 2: f.conv_transpose2d, 3: f.conv_transpose3d}
@@ -36,7 +36,8 @@ def _(a, x, o):
     if x[0].shape[1] == 0:  # nothing to sum but the bias, which torch leaves out then
         one = [torch.zeros([t.shape[0], 1, *t.shape[2:]], dtype=t.dtype) for t in (padded(x[0], low, high), x[1])]
         return CONV[len(strides)](*one, x[2] if len(x) > 2 else None, strides, 0, dilations) + 0 * (x[0].sum() + x[1].sum())
-    return CONV[len(strides)](padded(x[0], low, high), x[1], x[2] if len(x) > 2 else None, strides, 0, dilations, a.get("group", 1))
+    y = CONV[len(strides)](padded(x[0], low, high), x[1], None, strides, 0, dilations, a.get("group", 1))
+    return product(y) + x[2].reshape([-1] + [1] * len(strides)) if len(x) > 2 else y
 
 
 @op("ConvTranspose")
@@ -46,7 +47,7 @@ def _(a, x, o):
     pads, extra = a.get("pads", [0] * 2 * n), a.get("output_padding", [0] * n)
     y = TRANSPOSED[n](x[0], x[1], None, strides, 0, 0, a.get("group", 1), dilations)
     y = padded(y, [-p for p in pads[:n]], [e - p for e, p in zip(extra, pads[n:])])
-    return y + x[2].reshape([-1] + [1] * n) if len(x) > 2 else y
+    return product(y) + x[2].reshape([-1] + [1] * n) if len(x) > 2 else y
 
 
 def ceil_pads(a, x, low, high, kernel, strides, dilations):
@@ -110,7 +111,7 @@ def _(a, x, o):
     left = x[0].T if a.get("transA", 0) else x[0]
     right = x[1].T if a.get("transB", 0) else x[1]
     y = attribute(a, "alpha", 1) * (left @ right)
-    return y + attribute(a, "beta", 1) * x[2] if len(x) > 2 else y
+    return product(y) + attribute(a, "beta", 1) * x[2] if len(x) > 2 else y
 
 
 # -- norms -------------------------------------------------------------------------------------------------

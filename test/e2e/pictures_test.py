@@ -155,7 +155,9 @@ def reproducible():
         t.run("train", "--data", "train", "--checkpoint-dir", "killed", "--steps", str(done + 4), *NUMBERS, AUGMENT, "--resume")
         t.run("train", "--data", "train", "--checkpoint-dir", "whole", "--steps", str(done + 4), *NUMBERS, AUGMENT, "--seed=3")
         check(t.bytes_of("killed") == t.bytes_of("whole"), "a killed training goes on otherwise, from step", done)
-        said = t.run("train", "--data", "train", "--checkpoint-dir", "killed", "--steps", str(done + 5), *NUMBERS, "--resume")
+        said = t.run("train", "--data", "train", "--checkpoint-dir", "killed", "--steps", str(done + 5), "--resume")
+        check(f"note: taken from the checkpoint: {AUGMENT}\n" in said and "from here on --augment" not in said and "augmentation: x: random-crop:1,flip:0.5," in said, said)
+        said = t.run("train", "--data", "train", "--checkpoint-dir", "killed", "--steps", str(done + 6), "--augment=none", "--resume")
         check("note: from here on --augment is none; the checkpoint comes from training with x: random-crop:1" in said, said)
 
 

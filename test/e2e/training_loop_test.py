@@ -175,16 +175,41 @@ def interrupted_evaluation():
 
 
 def resumed_otherwise():
-    """A training that is resumed with other options than it had says so, and says nothing where they are the same."""
+    """A resumed training has the checkpoint's options where others are not typed, and says which ones; a note says what differs."""
     with Program() as p:
-        cosine = ["--schedule=cosine", "--warmup", "5", "--epochs=2", "--save-best"]
-        text = p.train(*cosine, "--checkpoint-dir", "ck", "--checkpoint-every", "7")
-        os.remove(f"{p.path}/ck/step-00000020.safetensors")
-        told = "the options of the training are"
-        text = p.train(*cosine, "--checkpoint-dir", "ck", "--resume")
-        check("resumed after step 14" in text and told not in text, text)
-        text = p.train("--epochs=3", "--lr", "0.1", "--checkpoint-dir", "ck", "--resume")
-        check(f"note: from here on {told} --lr=0.1; the checkpoint comes from training with --epochs=2 --lr=0.5 --schedule=cosine --warmup=5 --save-best" in text, text)
+        cosine = ["--schedule=cosine", "--min-lr=0.01", "--warmup", "5", "--lr", "0.3", "--epochs=2", "--save-best", "--val-every=5s"]
+        data = ["train", "--data", "data.npz", "--log", "log.jsonl", "--log-every", "1", "--checkpoint-dir", "ck"]
+        p.train(*cosine, "--checkpoint-dir", "whole")
+        rates, losses, last = p.log("lr"), p.log("val_loss"), "step-00000020.safetensors"
+        stored = "--epochs=2 --lr=0.3 --schedule=cosine --warmup=5 --min-lr=0.01 --val-every=5s --save-best"
+
+        def killed():
+            """Leaves a folder as if the training had been killed behind step 14."""
+            subprocess.run(["rm", "-rf", "ck"], cwd=p.path, check=True)
+            p.run(*data, "--val", "val.npz", *cosine, "--checkpoint-every", "7")
+            for name in (last, "best.safetensors"):
+                os.remove(f"{p.path}/ck/{name}")
+
+        other = "note: from here on the training has "
+        for again in ([], cosine):
+            killed()
+            text = p.run(*data, "--val", "val.npz", "--resume", *again)
+            check("resumed after step 14" in text and other not in text and (f"note: taken from the checkpoint: {stored}\n" in text) == (not again), text)
+            check(p.log("lr") == rates and p.log("val_loss") == losses, p.log("lr"))
+            check(open(f"{p.path}/ck/{last}", "rb").read() == open(f"{p.path}/whole/{last}", "rb").read(), "other bytes")
+        killed()
+        text = p.run(*data, "--val", "val.npz", "--resume", "--epochs=3", "--lr", "0.1", "--save-best=none")
+        check(f"{other}--epochs=3 --lr=0.1 --save-best=none in place of --epochs=2 --lr=0.3 --save-best\n" in text, text)
+        check(p.log("lr")[30] < 0.02 and max(p.log("lr")[step] for step in range(15, 31)) < 0.1, p.log("lr"))
+        killed()
+        text = p.run(*data, "--val", "val.npz", "--resume", "--steps=22", "--schedule=constant", "--warmup=0")
+        check(f"{other}--steps=22 --schedule=constant --warmup=0 in place of --epochs=2 --schedule=cosine --warmup=5 --min-lr=0.01\n" in text, text)
+        check(p.log("lr")[22] == 0.3, p.log("lr"))
+        # What the checkpoint's options need has to be given again, and is named.
+        status, _, error = harness.run(["./program", *data, "--resume"], cwd=p.path)
+        check(status == 1 and "--resume: the training of the checkpoint has --save-best, which evaluates: give --val, or --save-best=none" in error, error)
+        text = p.run(*data, "--resume", "--save-best=none", "--early-stop=none", "--steps=23")
+        check("done: 23 steps" in text, text)
 
 
 def terminal():

@@ -46,6 +46,11 @@ def files():
                     raise harness.Failure(f"{path}: nothing is at {link}")
         if not os.access(f"{folder}/share/mpc/torch/export.py", os.X_OK):
             raise harness.Failure("export.py is not executable")
+        for arguments, expected in (("--help", (0, "--reference FILE.npz")), ("m:M --inptu x=2", (1, "unknown option '--inptu'\nhint: did you mean --input?")),
+                                    ("m:M -o m.onnx --input x=2", (1, "-m pip install torch onnx onnxscript"))):
+            status, out, err = harness.run(["/usr/bin/python3", "-S", f"{folder}/share/mpc/torch/export.py", *arguments.split()])  # which finds no package
+            if status != expected[0] or expected[1] not in out + err:
+                raise harness.Failure(f"export.py {arguments}: {status} {out}{err}")
         for tool in ("mpc", "mpc-opt"):
             harness.must([f"{folder}/bin/{tool}", "--version"], environment={"PATH": "/nonexistent"})
 

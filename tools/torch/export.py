@@ -29,6 +29,7 @@ With --reference it stores what PyTorch computes for one step on the example inp
 It needs torch >= 2.9 and onnxscript, and nothing of mpc.
 """
 import argparse
+import difflib
 import functools
 import importlib
 import importlib.util
@@ -40,21 +41,22 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+MISSING = None  # what the command says in place of an export: --help works without these packages
 try:
     import onnx
     import onnxscript  # noqa: F401 (torch's exporter needs it)
     import torch
+
+    from mpc_torch import dropouts, finish, naming
+    from mpc_torch.capture import capture
+    from mpc_torch.errors import ExportError
+    from mpc_torch.reference import reference as step_of_pytorch
+    from mpc_torch.reference import save
 except ImportError as error:
     if __name__ != "__main__":
         raise
-    sys.exit(f"error: {sys.executable}: {error}\nhint: {sys.executable} -m pip install torch onnx onnxscript")
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from mpc_torch import dropouts, finish, naming  # noqa: E402
-from mpc_torch.capture import capture  # noqa: E402
-from mpc_torch.errors import ExportError  # noqa: E402
-from mpc_torch.reference import reference as step_of_pytorch  # noqa: E402
-from mpc_torch.reference import save  # noqa: E402
+    MISSING = f"error: {sys.executable}: {error}\nhint: {sys.executable} -m pip install torch onnx onnxscript"
 
 
 def export(module, inputs, path, *, outputs=None, dynamic=None, batch="batch", opset=None, accept_functions=False, reference=None, loss=None, labels=None):
@@ -188,8 +190,27 @@ def parse_input(text, option="--input"):
     return name, torch.randint(0, below, shape).to(dtype) if integer else torch.randn(shape, dtype=dtype)
 
 
+class Parser(argparse.ArgumentParser):
+    """Reports a mistake on the command line as all commands of mpc do."""
+
+    def parse_args(self):
+        known = [name for action in self._actions for name in action.option_strings]
+        for word in sys.argv[1:]:  # before argparse says what else is missing
+            name = word.split("=")[0]
+            if name.startswith("--") and name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                self.fail(f"unknown option '{name}'", f"did you mean {near[0]}? " if near else "")
+        return super().parse_args()
+
+    def fail(self, what, hint=""):
+        sys.exit(f"error: command line: {what}\nhint: {hint}'{self.prog} --help' prints the options")
+
+    def error(self, message):
+        self.fail(message)
+
+
 def main():
-    parser = argparse.ArgumentParser(description="Exports a torch module to an ONNX file for training with mpc.")
+    parser = Parser(allow_abbrev=False, description="Exports a torch module to an ONNX file for training with mpc.")
     parser.add_argument("module", help="package.module:NAME or file.py:NAME of a module, or of a function or class that makes one")
     parser.add_argument("-o", "--out", required=True, help="ONNX file to write")
     parser.add_argument("--input", action="append", required=True, metavar="NAME=SHAPE[:TYPE[:BELOW]]", help="an argument of forward, as x=2x3x224x224 or ids=2x16:int64:50257")
@@ -206,6 +227,8 @@ def main():
     parser.add_argument("--label", action="append", default=[], metavar="NAME=SHAPE[:TYPE[:BELOW]]", help="labels of the reference, as labels=2:int64:10; else they are drawn")
     parser.add_argument("--no-verify", action="store_true", help="do not run mpc verify")
     arguments = parser.parse_args()
+    if MISSING:
+        sys.exit(MISSING)
     try:
         if not arguments.reference and (arguments.loss or arguments.label):
             raise ExportError("--loss and --label say what the reference has, and --reference is missing\nhint: add --reference FILE.npz; the loss of training is an option of mpc compile")

@@ -45,7 +45,7 @@ std::vector<std::string> namedFiles(const std::vector<std::string> &files) {
 }
 
 Dataset::Dataset(const DataOptions &options, const std::vector<const Port *> &inputs, int64_t batch)
-    : skipBad_(options.skipBadSamples), batch_(std::max<int64_t>(batch, 1)),
+    : option_(options.option), skipBad_(options.skipBadSamples), batch_(std::max<int64_t>(batch, 1)),
       readers_(options.readers > 0 ? options.readers : std::min(availableCpus(), kMostReaders)) {
   bind(options, inputs);
   for (const Port *port : inputs) {
@@ -110,7 +110,7 @@ void Dataset::checkUnchanged(const std::vector<const Port *> &inputs) const {
 void Dataset::add(const std::string &name, Source source) {
   auto [it, isNew] = sources_.try_emplace(name, std::move(source));
   if (!isNew)
-    fail("--data", concat("gives input '", name, "' twice: ", it->second.where, " and ", source.where),
+    fail(option_, concat("gives input '", name, "' twice: ", it->second.where, " and ", source.where),
          concat("keep one of them; ", name, "=FILE.npz:ARRAY takes one array of a file"));
 }
 
@@ -163,7 +163,7 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
             fail(path, "holds an array, but the program has no inputs", "leave it out");
           if (name.empty() && inputNames.find(',') != inputNames.npos)
             fail(path, "holds one array, but the program has several inputs",
-                 concat("say which input it is: --data INPUT=", path, " (inputs: ", inputNames, ")"));
+                 concat("say which input it is: ", option_, " INPUT=", path, " (inputs: ", inputNames, ")"));
           if (name.empty())
             name = inputs.front()->name;
           checked(name, concat(path, ": ", name))(dtype, shape);
@@ -187,17 +187,17 @@ void Dataset::bind(const DataOptions &options, const std::vector<const Port *> &
       }
       if (!name.empty() && !sources_.count(name))
         fail(path, concat("has no array '", member.empty() ? name : member, "' (it has: ", found, ")"),
-             concat("use --data ", name, "=", path, ":ARRAY"));
+             concat("use ", option_, " ", name, "=", path, ":ARRAY"));
     }
   for (const ClassesOf &classes : unnamed) // are taken where nobody else gives them
     if (sources_.count(classes.port->name) == 0)
       addClasses(*collections_.at(classes.path), classes.path, *classes.port, options);
   for (const Port *port : inputs)
     if (!sources_.count(port->name))
-      fail(lastFile.empty() ? "--data" : lastFile,
+      fail(lastFile.empty() ? option_ : lastFile,
            concat("no data for input '", port->name, "'", found.empty() ? "" : " (arrays: ", found,
                   found.empty() ? "" : ")", unknown.empty() ? "" : "; no input is named ", unknown),
-           concat("name the array '", port->name, "' or use --data ", port->name, "=FILE"));
+           concat("name the array '", port->name, "' or use ", option_, " ", port->name, "=FILE"));
 }
 
 void Dataset::applyMaps(const DataOptions &options) {

@@ -23,6 +23,7 @@ struct DataOptions {
   /// or "PICTURES" for the input that takes pictures and those that take their classes or boxes. Or several of these
   /// joined with ','.
   std::vector<std::string> files;
+  const char *option = "--data"; // the option that names the files, for messages
   /// Each element is "INPUT=FACTOR": value * factor, applied before normalize; "INPUT=none", or "none" for every input.
   std::vector<std::string> scale;
   /// Each element is "INPUT=MEAN,STD": (value - mean) / std. MEAN and STD are one number or one per channel (the
@@ -210,6 +211,7 @@ private:
   std::vector<std::string> classes_;
   std::map<std::string, std::shared_ptr<PictureFiles>> collections_; // by their paths
   std::shared_ptr<BadSamples> bad_ = std::make_shared<BadSamples>();
+  const char *option_;
   bool skipBad_;
   int64_t batch_, samples_ = -1;
   int readers_;

@@ -132,7 +132,7 @@ void Dataset::bindPictures(const std::string &path, const std::string &name, con
   if (pictures.size() > 1 || classes.size() > 1) {
     const auto &several = pictures.size() > 1 ? pictures : classes;
     fail(path, concat("several inputs take ", &several == &pictures ? "pictures: " : "classes: ", namesOf(several)),
-         concat("say which ones: --data ", pictures.front()->name, "=", path));
+         concat("say which ones: ", option_, " ", pictures.front()->name, "=", path));
   }
   if (!pictures.empty())
     addPictures(files, path, *pictures.front(), options);

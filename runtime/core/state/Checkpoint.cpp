@@ -356,6 +356,12 @@ std::vector<std::string> classesOfNewest(const std::string &folder) {
   return found;
 }
 
+std::string optionsOfNewest(const std::string &folder) {
+  std::string found;
+  readNewest(folder, [&](const std::string &path) { found = SafetensorsReader(path).metadata(kOptions); });
+  return found;
+}
+
 std::string CheckpointFolder::pathOf(int64_t iteration) const { return pathIn(folder_, iteration); }
 
 bool CheckpointFolder::empty() const { return iterationsIn(folder_).empty(); }

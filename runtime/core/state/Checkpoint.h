@@ -63,6 +63,8 @@ std::vector<std::string> classesOf(const std::string &path);
 /// nothing, because resuming reports what is wrong with the folder and its files.
 std::optional<Preprocessing> preprocessingOfNewest(const std::string &folder);
 std::vector<std::string> classesOfNewest(const std::string &folder);
+/// Returns Cursor::options of that checkpoint.
+std::string optionsOfNewest(const std::string &folder);
 
 /// Calls loadCheckpoint for a checkpoint of training and returns its cursor; calls loadParameters for
 /// other safetensors.
