@@ -112,9 +112,10 @@ void Trainer::openValidation() {
 DataOptions Trainer::filesOf(const Session &session, const TrainOptions &options) {
   DataOptions files = options.data;
   files.installation = session.program().section("installation");
-  if (options.resume && !options.checkpointFolder.empty()) {
-    files.stored = preprocessingOfNewest(options.checkpointFolder);
-    files.classes = classesOfNewest(options.checkpointFolder);
+  const std::string newest = options.resume ? newestSound(options.checkpointFolder) : "";
+  if (!newest.empty()) {
+    files.stored = preprocessingOf(newest);
+    files.classes = classesOf(newest);
   }
   return files;
 }
@@ -189,8 +190,13 @@ void Trainer::resume() {
         note(concat("from here on --augment is ", orNone(cursor_.augmentation),
                     "; the checkpoint comes from training with ", orNone(found->augmentation)));
       found->augmentation = cursor_.augmentation;
+      if (!cursor_.options.empty() && found->options != options_.stored)
+        fail(options_.checkpointFolder, "its newest checkpoint could not be read at first", "run the command again");
       if (!options_.taken.empty())
         note(concat("taken from the checkpoint: ", options_.taken));
+      if (found->options.empty() && !cursor_.options.empty())
+        note(
+            "the checkpoint does not say which options its training had: those that are not given have their defaults");
       if (const std::string text = otherOptions(cursor_.options, found->options); !text.empty())
         note(concat("from here on the training has ", text));
       found->options = cursor_.options;
@@ -209,7 +215,7 @@ void Trainer::resume() {
         note("preprocessing of the checkpoint: " + data_.preprocessing().text());
       return;
     }
-    note("no checkpoint found: starting from the beginning");
+    note("no checkpoint found: starting from the beginning, with the options that are given here");
     if (hasBest) // a training that was killed before its first checkpoint has left it
       watches_.restoreBest(folder_->watchesOfBest());
   }

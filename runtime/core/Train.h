@@ -43,7 +43,8 @@ struct TrainOptions {
   /// The options that shape the training beside its data, as typed: "--lr=0.1 --schedule=cosine", or "none".
   /// Checkpoints hold them, and a training that is resumed with others says so. Empty: not known.
   std::string typed;
-  std::string taken; // those of them that the user did not type: they are the checkpoint's
+  std::string taken;  // those of them that the user did not type: they are the checkpoint's
+  std::string stored; // all that the checkpoint has, as optionsOfNewest read them
   WatchOptions watch;
   OnNan onNan = OnNan::Stop;
   /// For tests: at these iterations (counted from 1) the first element of every float input becomes infinite, so

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/runner/Options.h"
 
+#include "runtime/core/state/Checkpoint.h"
 #include "runtime/runner/Checks.h"
 #include "runtime/runner/Help.h"
 #include "runtime/runner/TrainingOptions.h"
@@ -31,7 +32,8 @@ static void addSessionOptions(CLI::App &app, Options &options) {
                  "who computes matrix products and convolutions: auto, onednn or generic")
       ->check(oneOf("auto,onednn,generic"));
   beginGroup(app, "Random numbers");
-  app.add_option("--seed", options.train.seed, "seed of initial values and of the order of the samples");
+  app.add_option("--seed", options.train.seed, "seed of initial values and of the order of the samples")
+      ->check(wholeNumber(0, INT64_MAX, "a whole number from 0 to 2^63 - 1"));
 }
 
 /// Returns whether the entries of that kind read data. Without a program this is not known, and --help lists the
@@ -68,7 +70,7 @@ static void addDataOptions(CLI::App &app, const Program *program, std::string_vi
         "random-resized-crop[:LEAST:MOST share of the area], iou-crop[:LEAST:MOST], zoom-out[:MOST[:P]], flip[:P], "
         "vertical-flip[:P], "
         "jitter:BRIGHTNESS[:CONTRAST[:SATURATION[:HUE]]], erase[:P]; and of the samples of a batch, with labels that "
-        "are probabilities: mixup[:ALPHA], cutmix[:ALPHA]; joined with ','");
+        "are probabilities: mixup[:ALPHA], cutmix[:ALPHA]; joined with ','; none: do not");
   app.add_option("--scale", options.train.data.scale,
                  concat("INPUT=FACTOR: multiply an input; none or INPUT=none: do not", standard));
   app.add_option("--normalize", options.train.data.normalize,
@@ -273,10 +275,11 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
   addSessionOptions(command, options);
   setExample(command, "train --data train.npz --val test.npz --epochs 5 --checkpoint-dir checkpoints");
   command.callback([&options, &command] {
-    if (options.train.resume)
-      options.train.taken = takeStoredOptions(command, options.train.checkpointFolder);
+    TrainOptions &train = options.train;
+    if (train.resume)
+      train.taken = takeStoredOptions(command, train.stored = optionsOfNewest(train.checkpointFolder));
     checkScheduleOptions(command);
-    options.train.typed = trainingOptions(command);
+    train.typed = trainingOptions(command);
     options.command = Options::Train;
   });
 }

@@ -2,7 +2,6 @@
 #include "runtime/runner/TrainingOptions.h"
 
 #include "runtime/core/Train.h"
-#include "runtime/core/state/Checkpoint.h"
 #include "runtime/runner/CommandLine.h"
 #include "runtime/support/Error.h"
 
@@ -10,7 +9,7 @@
 
 namespace mpc::rt {
 
-static constexpr char kSchedule[] = "--schedule";
+static constexpr char kSchedule[] = "--schedule", kRate[] = "Learning rate"; // the latter is a group
 
 /// The options that only some schedules use.
 static constexpr const char *kUses[][2] = {{"--step-size", "step,exponential"},
@@ -28,31 +27,23 @@ static constexpr const char *kUses[][2] = {{"--step-size", "step,exponential"},
                                            {"--plateau-patience", "plateau"},
                                            {"--plateau-metric", "plateau"}};
 
-static bool given(const CLI::App &train, const std::string &name) { return train.get_option(name)->count() > 0; }
+static bool given(const CLI::App &train, const char *name) { return train.get_option(name)->count() > 0; }
 
 static std::string scheduleOf(const CLI::App &train) {
   return given(train, kSchedule) ? train.get_option(kSchedule)->results().front() : "constant";
 }
 
-/// Returns the schedules that use the option, where the schedule is none of them, and null otherwise.
-static const char *usedByOthers(const std::string &option, const std::string &schedule) {
-  for (auto [name, schedules] : kUses)
-    if (option == name && concat(",", schedules, ",").find("," + schedule + ",") == std::string::npos)
-      return schedules;
-  return nullptr;
-}
-
 void checkScheduleOptions(const CLI::App &train) {
   const std::string schedule = scheduleOf(train);
   for (auto [option, schedules] : kUses)
-    if (given(train, option) && usedByOthers(option, schedule))
+    if (given(train, option) && concat(",", schedules, ",").find("," + schedule + ",") == std::string::npos)
       throw CLI::ValidationError(option, concat("is an option of --schedule ", schedules, ", not of ", schedule));
 }
 
 static bool shapes(const CLI::Option &option) {
   static constexpr std::string_view kNames[] = {"--epochs",    "--steps",     "--augment", "--early-stop",
                                                 "--save-best", "--val-every", "--nan"};
-  return option.get_group() == "Hyperparameters" || option.get_group() == "Learning rate" ||
+  return option.get_group() == "Hyperparameters" || option.get_group() == kRate ||
          std::ranges::count(kNames, option.get_name()) > 0;
 }
 
@@ -64,40 +55,53 @@ std::string trainingOptions(const CLI::App &train) {
   return text.empty() ? "none" : text;
 }
 
-/// Returns whether typed options decide what the option would.
-static bool decided(const CLI::App &train, const std::string &name) {
+/// Returns whether typed options decide what the option would. `otherSchedule`: they name another schedule than the
+/// checkpoint's, with options of its own.
+static bool decided(const CLI::App &train, const CLI::Option &option, bool otherSchedule) {
+  const std::string &name = option.get_name();
   if (name == "--epochs" || name == "--steps")
     return given(train, "--epochs") || given(train, "--steps");
-  const size_t dot = name.find('.'); // --lr also sets the --generator.lr of the checkpoint
-  const CLI::Option *all = dot == name.npos ? nullptr : train.get_option_no_throw("--" + name.substr(dot + 1));
-  return given(train, name) || (all && all->count() > 0);
+  if (otherSchedule && option.get_group() == kRate && name != "--warmup")
+    return true;
+  const CLI::Option *all = train.get_option_no_throw("--" + name.substr(name.rfind('.') + 1)); // --lr sets --g.lr, too
+  return option.count() > 0 || (all && all->count() > 0);
 }
 
 /// Returns whether the option of a checkpoint does nothing without evaluations.
 static bool evaluates(const std::string &option) {
-  return (option.starts_with("--save-best") || option.starts_with("--early-stop") ||
-          option == concat(kSchedule, "=plateau")) &&
+  return (option.starts_with("--save-best") || option.starts_with("--early-stop") || option.ends_with("=plateau")) &&
          !option.ends_with("=none");
 }
 
-std::string takeStoredOptions(CLI::App &train, const std::string &folder) {
-  // A schedule that is typed replaces the checkpoint's, with the options that only that one uses.
-  const std::string schedule = given(train, kSchedule) ? scheduleOf(train) : "";
-  std::string taken;
-  for (const std::string &text : optionsIn(optionsOfNewest(folder))) {
-    const std::string name = text.substr(0, text.find('='));
-    CLI::Option *option = train.get_option_no_throw(name);
-    if (!option || !shapes(*option) || decided(train, name) || (!schedule.empty() && usedByOthers(name, schedule)))
+static std::string nameOf(const std::string &option) { return option.substr(0, option.find('=')); }
+
+std::string takeStoredOptions(CLI::App &train, const std::string &stored) {
+  const std::vector<std::string> options = optionsIn(stored);
+  const bool otherSchedule =
+      given(train, kSchedule) && std::ranges::count(options, concat(kSchedule, "=", scheduleOf(train))) == 0;
+  std::string text, needy;
+  // All are chosen before the first one is added, which would else count as typed.
+  for (const std::string &option : options) {
+    const CLI::Option *known = train.get_option_no_throw(nameOf(option));
+    if (!known || !shapes(*known) || decided(train, *known, otherSchedule))
       continue;
-    if (evaluates(text) && !given(train, "--val"))
-      throw CLI::ValidationError("--resume", concat("the training of the checkpoint has ", text,
-                                                    ", which evaluates: give --val, or ", name,
-                                                    name == kSchedule ? "=constant" : "=none"));
-    option->add_result(text.size() > name.size() ? text.substr(name.size() + 1) : "");
-    option->run_callback();
-    taken += concat(taken.empty() ? "" : " ", text);
+    text += concat(text.empty() ? "" : " ", option);
+    if (evaluates(option))
+      needy += option + " ";
   }
-  return taken;
+  if (!needy.empty() && !given(train, "--val"))
+    throw CLI::ValidationError("--resume", concat("the training of the checkpoint has ", needy,
+                                                  "and evaluates: give --val, or say --save-best=none, "
+                                                  "--early-stop=none or --schedule=constant"));
+  for (bool adds : {true, false})
+    for (const std::string &option : optionsIn(text)) {
+      CLI::Option *known = train.get_option(nameOf(option));
+      if (adds)
+        known->add_result(option.substr(std::min(nameOf(option).size() + 1, option.size())));
+      else
+        known->run_callback();
+    }
+  return text;
 }
 
 } // namespace mpc::rt

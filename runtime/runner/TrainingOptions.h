@@ -18,9 +18,9 @@ void checkScheduleOptions(const CLI::App &train);
 /// augmentation, and what is kept or ends it: "--epochs=5 --lr=0.1", or "none".
 std::string trainingOptions(const CLI::App &train);
 
-/// Gives `train` those options of the newest checkpoint of the folder that were not typed and that do not contradict
-/// typed ones. Returns them in the form of trainingOptions, or "" where there is nothing to take. Throws
-/// CLI::ValidationError where they need one that --resume has to be given.
-std::string takeStoredOptions(CLI::App &train, const std::string &folder);
+/// Gives `train` those of a checkpoint's options (`stored`, in the form of trainingOptions) that were not typed and
+/// that do not contradict typed ones. Returns them in that form, or "" where there is nothing to take. Throws
+/// CLI::ValidationError where they need --val, which has to be given.
+std::string takeStoredOptions(CLI::App &train, const std::string &stored);
 
 } // namespace mpc::rt

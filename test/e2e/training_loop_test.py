@@ -207,9 +207,33 @@ def resumed_otherwise():
         check(p.log("lr")[22] == 0.3, p.log("lr"))
         # What the checkpoint's options need has to be given again, and is named.
         status, _, error = harness.run(["./program", *data, "--resume"], cwd=p.path)
-        check(status == 1 and "--resume: the training of the checkpoint has --save-best, which evaluates: give --val, or --save-best=none" in error, error)
+        check(status == 1 and "--resume: the training of the checkpoint has --save-best and evaluates: give --val, or say --save-best=none" in error, error)
         text = p.run(*data, "--resume", "--save-best=none", "--early-stop=none", "--steps=23")
         check("done: 23 steps" in text, text)
+        text = p.run(*data, "--resume", "--steps=24")
+        check("note: taken from the checkpoint: --lr=0.3 --schedule=constant --warmup=0 --val-every=5s --early-stop=none --save-best=none\n" in text, text)
+        # Of a damaged checkpoint nothing is taken.
+        killed()
+        with open(f"{p.path}/ck/step-00000014.safetensors", "r+b") as file:
+            found = file.read()
+            file.seek(found.index(b"--lr=0.3"))
+            file.write(b"--lr=9.3")
+        text = p.run(*data, "--val", "val.npz", "--resume")
+        check("skipping a damaged checkpoint" in text and f"note: taken from the checkpoint: {stored}\n" in text and "resumed after step 7" in text, text)
+        check(p.log("lr") == rates, p.log("lr"))
+
+
+def resumed_steps():
+    """The rates of several optimizers come from the checkpoint; a rate for all of them takes the place of each."""
+    with Program("--step=a.b:params=^w:optimizer=sgd", "--step=c:params=^w:optimizer=sgd") as p:
+        def train(*options):
+            text = p.run("train", "--data", "data.npz", "--checkpoint-dir", "ck", *options)
+            line = re.search(r"step \d+/\d+ .*  lr (\S+)  loss/c \S+(?:  lr/c (\S+))?  ", text)  # the second rate is left out where it is the first
+            return text, float(line[1]), float(line[2] or line[1])
+        train("--steps=2", "--lr=0.5", "--a.b.lr=0.1", "--c.lr=0.2")
+        for steps, options, rates in ((3, [], (0.1, 0.2)), (4, ["--c.lr=0.3"], (0.1, 0.3)), (5, [], (0.1, 0.3)), (6, ["--lr=0.7"], (0.7, 0.7)), (7, [], (0.7, 0.7))):
+            text, *found = train(f"--steps={steps}", "--resume", *options)
+            check(tuple(found) == rates, steps, found, text)
 
 
 def terminal():
@@ -270,6 +294,7 @@ CASES = {
     "evaluations within an epoch": within_an_epoch,
     "windows": windows,
     "a resumed training with other options": resumed_otherwise,
+    "a resumed training of several optimizers": resumed_steps,
     "a terminal": terminal,
     "classes": per_class,
 }

@@ -197,7 +197,7 @@ class Parser(argparse.ArgumentParser):
         known = [name for action in self._actions for name in action.option_strings]
         for word in sys.argv[1:]:  # before argparse says what else is missing
             name = word.split("=")[0]
-            if name.startswith("--") and name not in known:
+            if name.startswith("--") and name not in ("--", *known):
                 near = difflib.get_close_matches(name, known, 1)
                 self.fail(f"unknown option '{name}'", f"did you mean {near[0]}? " if near else "")
         return super().parse_args()

@@ -23,7 +23,6 @@ struct DataOptions {
   /// or "PICTURES" for the input that takes pictures and those that take their classes or boxes. Or several of these
   /// joined with ','.
   std::vector<std::string> files;
-  const char *option = "--data"; // the option that names the files, for messages
   /// Each element is "INPUT=FACTOR": value * factor, applied before normalize; "INPUT=none", or "none" for every input.
   std::vector<std::string> scale;
   /// Each element is "INPUT=MEAN,STD": (value - mean) / std. MEAN and STD are one number or one per channel (the
@@ -47,6 +46,7 @@ struct DataOptions {
   bool skipBadSamples = false;
   /// An option that needs the pictures themselves, also those in arrays of bytes (Dataset::pictures); "": none does.
   std::string pictureOption = {};
+  const char *option = "--data"; // the option that names the files, for messages
   /// The folder of the mpc that compiled the program, where the plugin for pictures may be; may be empty.
   std::string installation = {};
 };

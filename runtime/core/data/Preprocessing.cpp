@@ -209,7 +209,7 @@ Preprocessing withOptions(Preprocessing base, const StepOptions &options, const 
   for (const std::string &text : options.scale)
     readOption("--scale", text, inputs, [&](const std::string &input, std::string_view value) {
       base.inputs[input].scale = value == "none" ? 1 : parseNumber(value, "--scale");
-      if (base.inputs[input].scale == 0)
+      if (float(*base.inputs[input].scale) == 0)
         fail("--scale", concat("'", text, "' makes every value 0"), "give a factor other than 0");
     });
   for (const std::string &text : options.normalize)

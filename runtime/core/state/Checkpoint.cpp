@@ -336,30 +336,17 @@ static std::vector<int64_t> iterationsIn(const std::string &folder) {
   return found;
 }
 
-/// Calls `read` with the newest checkpoint, or an older one where that throws.
-static void readNewest(const std::string &folder, FunctionRef<void(const std::string &path)> read) {
+std::string newestSound(const std::string &folder) {
   std::vector<int64_t> all;
   (void)attempt([&] { all = iterationsIn(folder); });
-  while (!all.empty() && attempt([&] { read(pathIn(folder, all.back())); }))
+  while (!all.empty() && attempt([&] { verify(SafetensorsReader(pathIn(folder, all.back()))); }))
     all.pop_back();
-}
-
-std::optional<Preprocessing> preprocessingOfNewest(const std::string &folder) {
-  std::optional<Preprocessing> found;
-  readNewest(folder, [&](const std::string &path) { found = preprocessingOf(path); });
-  return found;
-}
-
-std::vector<std::string> classesOfNewest(const std::string &folder) {
-  std::vector<std::string> found;
-  readNewest(folder, [&](const std::string &path) { found = classesOf(path); });
-  return found;
+  return all.empty() ? "" : pathIn(folder, all.back());
 }
 
 std::string optionsOfNewest(const std::string &folder) {
-  std::string found;
-  readNewest(folder, [&](const std::string &path) { found = SafetensorsReader(path).metadata(kOptions); });
-  return found;
+  const std::string newest = newestSound(folder);
+  return newest.empty() ? "" : SafetensorsReader(newest).metadata(kOptions);
 }
 
 std::string CheckpointFolder::pathOf(int64_t iteration) const { return pathIn(folder_, iteration); }

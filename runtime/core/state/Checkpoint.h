@@ -59,11 +59,11 @@ std::optional<Preprocessing> preprocessingOf(const std::string &path);
 /// Returns the names of the classes that the training of a safetensors file had, in the order of their numbers; empty
 /// if it does not say. Throws Error.
 std::vector<std::string> classesOf(const std::string &path);
-/// Do the same for the newest checkpoint of a folder that can be read; they return nothing if there is none. They throw
-/// nothing, because resuming reports what is wrong with the folder and its files.
-std::optional<Preprocessing> preprocessingOfNewest(const std::string &folder);
-std::vector<std::string> classesOfNewest(const std::string &folder);
-/// Returns Cursor::options of that checkpoint.
+/// Returns the checkpoint of a folder that CheckpointFolder::resume would load: the newest one with the right
+/// checksums;
+/// "" where there is none.
+std::string newestSound(const std::string &folder);
+/// Returns the options of that checkpoint's training (Cursor::options); "" if it does not say.
 std::string optionsOfNewest(const std::string &folder);
 
 /// Calls loadCheckpoint for a checkpoint of training and returns its cursor; calls loadParameters for
