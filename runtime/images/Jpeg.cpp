@@ -63,7 +63,7 @@ void limitScans(j_common_ptr common) {
 } // namespace
 
 struct JpegDecoder::State {
-  jpeg_decompress_struct info;
+  jpeg_decompress_struct info = {};
   Errors errors;
   jpeg_progress_mgr progress;
   const uint8_t *data = nullptr;
@@ -92,12 +92,20 @@ struct JpegDecoder::State {
   }
   void readHeader() {
     if (!run([this] {
-          jpeg_abort_decompress(&info);
+          create();
           jpeg_mem_src(&info, data, static_cast<unsigned long>(bytes));
           jpeg_read_header(&info, TRUE);
         }))
       refuse();
     opened = true;
+  }
+  /// Begins anew. Between two pictures libjpeg would keep the tables of the first one, and read with them a second one
+  /// that has lost its own.
+  void create() {
+    jpeg_destroy_decompress(&info);
+    jpeg_create_decompress(&info);
+    jpeg_save_markers(&info, JPEG_APP0 + 1, 0xffff);
+    info.progress = &progress;
   }
   /// Returns the orientation of the first EXIF block.
   int orientation() const {
@@ -115,14 +123,10 @@ JpegDecoder::JpegDecoder() : state_(std::make_unique<State>()) {
   s.info.err = jpeg_std_error(&s.errors.manager);
   s.errors.manager.error_exit = jumpOut;
   s.errors.manager.emit_message = takeMessage;
-  if (!s.run([&s] {
-        jpeg_create_decompress(&s.info);
-        jpeg_save_markers(&s.info, JPEG_APP0 + 1, 0xffff);
-      }))
-    throw std::bad_alloc(); // nothing else fails here
   s.progress = {};
   s.progress.progress_monitor = limitScans;
-  s.info.progress = &s.progress;
+  if (!s.run([&s] { s.create(); }))
+    throw std::bad_alloc(); // nothing else fails here
 }
 
 JpegDecoder::~JpegDecoder() { jpeg_destroy_decompress(&state_->info); }

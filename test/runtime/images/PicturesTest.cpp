@@ -250,6 +250,25 @@ TEST_P(Pictures, AreReadOrRefused) {
   }
 }
 
+// libjpeg keeps the tables of a picture, and would read with them the next one that has lost its own.
+TEST(Pictures, TakeNoTablesOfTheOneBefore) {
+  const std::string plain = Jpeg{}();
+  for (uint8_t tables : {0xdb, 0xc4}) {
+    std::string bare = plain;
+    while (bare.find(std::string{'\xff', char(tables)}) < scanData(bare))
+      bare = without(bare, tables);
+    Folder folder;
+    folder.write("1.jpg", plain);
+    folder.write("2.jpg", bare);
+    Opened both(folder.path()), alone(folder.path());
+    ASSERT_TRUE(both) << both.error.what;
+    const std::vector<uint8_t> first = alone.decode(1).bytes;
+    EXPECT_NE(both.decode(0).width, 0);
+    EXPECT_EQ(both.decode(1).bytes, first);
+    EXPECT_STREQ(both.error.what, alone.error.what);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Table, Pictures, testing::ValuesIn(rows()),
                          [](const testing::TestParamInfo<Row> &info) { return info.param.name; });
 
