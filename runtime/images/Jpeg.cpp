@@ -125,8 +125,6 @@ JpegDecoder::JpegDecoder() : state_(std::make_unique<State>()) {
   s.errors.manager.emit_message = takeMessage;
   s.progress = {};
   s.progress.progress_monitor = limitScans;
-  if (!s.run([&s] { s.create(); }))
-    throw std::bad_alloc(); // nothing else fails here
 }
 
 JpegDecoder::~JpegDecoder() { jpeg_destroy_decompress(&state_->info); }

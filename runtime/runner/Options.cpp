@@ -252,8 +252,8 @@ static void addTrain(CLI::App &app, const Program *program, Options &options) {
       ->type_name("[METRIC]");
   command.add_flag(
       "--resume", train.resume,
-      "continue from the newest checkpoint in --checkpoint-dir; options that shape the training and are not "
-      "given, such as --epochs, --lr and --schedule, are the checkpoint's");
+      "continue from the newest checkpoint in --checkpoint-dir, with the options that the training was given, such "
+      "as --epochs, --lr and --schedule, where they are not given again");
   beginGroup(command, "Steps that are not finite");
   command
       .add_option_function<std::string>(

@@ -199,14 +199,11 @@ class Parser(argparse.ArgumentParser):
             name = word.split("=")[0]
             if name.startswith("--") and name not in ("--", *known):
                 near = difflib.get_close_matches(name, known, 1)
-                self.fail(f"unknown option '{name}'", f"did you mean {near[0]}? " if near else "")
+                self.error(f"unknown option '{name}'", f"did you mean {near[0]}? " if near else "")
         return super().parse_args()
 
-    def fail(self, what, hint=""):
-        sys.exit(f"error: command line: {what}\nhint: {hint}'{self.prog} --help' prints the options")
-
-    def error(self, message):
-        self.fail(message)
+    def error(self, message, hint=""):
+        sys.exit(f"error: command line: {message}\nhint: {hint}'{self.prog} --help' prints the options")
 
 
 def main():
