@@ -3,20 +3,55 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace mpc::images {
 
 /// Weights have this many bits behind the point, as in Pillow: a sum of products with bytes fits 32 bits.
 static constexpr int kFraction = 22;
 
-// The loops below do most of the work for a picture, so that they are also compiled for AVX2.
+// The loops below do most of the work for a picture, so that they are also compiled for wider vectors.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define MPC_HOT __attribute__((target_clones("avx2", "default")))
+#define MPC_HOT __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define MPC_HOT
 #endif
 
-static uint8_t rounded(int32_t sum) { return uint8_t(std::clamp(sum >> kFraction, 0, 255)); }
+/// So many bytes are summed at a time, and so many lines of a picture go through the pass along rows together.
+static constexpr int kLanes = 16;
+
+/// Sums bytes: out[x] = sum over tap of weights[tap] * in[tap * step + x] for kLanes x.
+static inline __attribute__((always_inline)) void sumBytes(const uint8_t *in, ptrdiff_t step, const int32_t *weights,
+                                                           int taps, uint8_t *out) {
+  int32_t sums[kLanes];
+  for (int32_t &sum : sums)
+    sum = 1 << (kFraction - 1);
+  for (int tap = 0; tap < taps; ++tap)
+    for (int x = 0; x < kLanes; ++x)
+      sums[x] += weights[tap] * in[tap * step + x];
+  for (int x = 0; x < kLanes; ++x)
+    out[x] = uint8_t(std::min(sums[x] >> kFraction, 255)); // not below 0, because no weight is
+}
+
+/// Transposes kLanes x kLanes bytes.
+static void transpose(const uint8_t *in, ptrdiff_t inStep, uint8_t *out, ptrdiff_t outStep) {
+  static_assert(kLanes == 16);
+  using Bytes = uint8_t __attribute__((vector_size(kLanes)));
+  Bytes rows[kLanes], shuffled[kLanes];
+  for (int i = 0; i < kLanes; ++i)
+    std::memcpy(&rows[i], in + i * inStep, sizeof(Bytes));
+  // Each round moves one bit of a byte's row number to its column number, and one of the latter to the former.
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < kLanes / 2; ++i) {
+      const Bytes a = rows[i], b = rows[i + kLanes / 2];
+      shuffled[2 * i] = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+      shuffled[2 * i + 1] = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    }
+    std::copy(shuffled, shuffled + kLanes, rows);
+  }
+  for (int i = 0; i < kLanes; ++i)
+    std::memcpy(out + i * outStep, &rows[i], sizeof(Bytes));
+}
 
 void Resizer::Weights::compute(int extent, double begin, double length, int resized, int from, int count) {
   const double scale = length / resized, filter = std::max(scale, 1.0); // `filter` is half the triangle's width
@@ -44,37 +79,56 @@ void Resizer::Weights::compute(int extent, double begin, double length, int resi
   }
 }
 
-/// Sums along a row: out[i] = sum over tap of weights[i, tap] * line[(first[i] + tap) * step].
-MPC_HOT static void sumAlongRow(const uint8_t *line, ptrdiff_t step, const int *first, const int32_t *weights, int taps,
-                                int extent, int count, uint8_t *out) {
+/// Sums along kLanes lines that were transposed, and hold the pixels from `low` to `high`: the byte of a pixel, a
+/// channel and a line is at in + ((pixel - low) * step + channel) * kLanes + line. `out` has the same form, with pixels
+/// from 0 to `count` and a step of `channels`.
+MPC_HOT static void sumAlongLines(const uint8_t *in, ptrdiff_t step, int channels, const int *first,
+                                  const int32_t *weights, int taps, int low, int high, int count, uint8_t *out) {
   for (int i = 0; i < count; ++i, weights += taps) {
-    const uint8_t *pixel = line + first[i] * step;
-    int32_t sum = 1 << (kFraction - 1);
-    const int used = std::min(taps, extent - first[i]);
-    for (int tap = 0; tap < used; ++tap)
-      sum += weights[tap] * pixel[tap * step];
-    out[i] = rounded(sum);
+    const uint8_t *pixel = in + (first[i] - low) * step * kLanes;
+    const int used = std::min(taps, high - first[i]);
+    for (int c = 0; c < channels; ++c, out += kLanes)
+      sumBytes(pixel + c * kLanes, step * kLanes, weights, used, out);
   }
 }
 
-/// Sums whole lines: out[x] = sum over tap of weights[tap] * lines[tap * row + x].
+/// Sums whole lines: out[x] = sum over tap of weights[tap] * lines[tap * row + x], in blocks of kLanes.
 MPC_HOT static void sumLines(const uint8_t *lines, ptrdiff_t row, const int32_t *weights, int taps, int count,
                              uint8_t *out) {
-  constexpr int kBlock = 64;
-  int32_t sums[kBlock];
-  for (int x = 0; x < count; x += kBlock) {
-    const int width = std::min(kBlock, count - x);
-    for (int32_t &sum : sums)
-      sum = 1 << (kFraction - 1);
-    for (int tap = 0; tap < taps; ++tap) {
-      const int32_t weight = weights[tap];
-      const uint8_t *line = lines + tap * row + x;
-      for (int i = 0; i < width; ++i)
-        sums[i] += weight * line[i];
-    }
-    for (int i = 0; i < width; ++i)
-      out[x + i] = rounded(sums[i]);
+  int x = 0;
+  for (; x + kLanes <= count; x += kLanes)
+    sumBytes(lines + x, row, weights, taps, out + x);
+  if (x < count) {
+    uint8_t last[kLanes];
+    sumBytes(lines + x, row, weights, taps, last);
+    std::memcpy(out + x, last, size_t(count - x));
   }
+}
+
+static int roundUp(int count) { return (count + kLanes - 1) / kLanes * kLanes; }
+
+/// The first pass, for the channels of `picture` (one, or several that lie side by side) in kLanes lines, of which
+/// `count` exist. Writes byte x of a line and a channel to out + channel * plane + line * row + x.
+void Resizer::resizeLines(const PictureView &picture, int count, uint8_t *out, ptrdiff_t row, ptrdiff_t plane) {
+  const int channels = picture.channels, width = int(columns_.first.size());
+  const int low = columns_.first.front(), high = std::min(picture.size.width, columns_.first.back() + columns_.taps);
+  const uint8_t *pixels = picture.pixels + low * picture.pixel;
+  const auto bytes = int((high - low - 1) * picture.pixel) + channels; // of a line
+  transposed_.resize(size_t(roundUp(bytes)) * kLanes);
+  for (int x = 0; x < bytes; x += kLanes) {
+    uint8_t block[kLanes * kLanes] = {};
+    const bool whole = count == kLanes && x + kLanes <= bytes;
+    for (int line = 0; line < count && !whole; ++line)
+      std::memcpy(block + line * kLanes, pixels + line * picture.row + x, size_t(std::min(kLanes, bytes - x)));
+    transpose(whole ? pixels + x : block, whole ? picture.row : kLanes, transposed_.data() + x * kLanes, kLanes);
+  }
+  sums_.resize(size_t(roundUp(width)) * size_t(channels) * kLanes);
+  sumAlongLines(transposed_.data(), picture.pixel, channels, columns_.first.data(), columns_.value.data(),
+                columns_.taps, low, high, width, sums_.data());
+  for (int channel = 0; channel < channels; ++channel)
+    for (int x = 0; x < width; x += kLanes)
+      transpose(sums_.data() + (x * channels + channel) * kLanes, ptrdiff_t(channels) * kLanes,
+                out + channel * plane + x, row);
 }
 
 void Resizer::run(const PictureView &picture, const Box &box, PictureSize resized, const Window &window, uint8_t *out,
@@ -84,18 +138,23 @@ void Resizer::run(const PictureView &picture, const Box &box, PictureSize resize
   rows_.compute(picture.size.height, box.y, box.height, resized.height, window.y, height);
   // The lines that the second pass reads.
   const int low = rows_.first.front(), high = std::min(picture.size.height, rows_.first.back() + rows_.taps);
-  lines_.resize(size_t(high - low) * size_t(width));
-  for (int c = 0; c < picture.channels; ++c) {
-    for (int y = low; y < high; ++y)
-      sumAlongRow(picture.pixels + y * picture.row + c * picture.plane, picture.pixel, columns_.first.data(),
-                  columns_.value.data(), columns_.taps, picture.size.width, width,
-                  lines_.data() + ptrdiff_t(y - low) * width);
+  const int count = std::min(kLanes, high - low);
+  const ptrdiff_t pitch = roundUp(width), area = std::max(kLanes, high - low) * pitch;
+  lines_.resize(size_t(area) * size_t(picture.channels));
+  PictureView group = picture;
+  group.channels = picture.plane == 1 ? picture.channels : 1; // the channels that lie side by side
+  for (int c = 0; c < picture.channels; c += group.channels)
+    for (int y = low; y < high; y += kLanes) {
+      const int begin = std::max(low, std::min(y, high - kLanes)); // the last lines may be resized twice
+      group.pixels = picture.pixels + begin * picture.row + c * picture.plane;
+      resizeLines(group, count, lines_.data() + c * area + (begin - low) * pitch, pitch, area);
+    }
+  for (int c = 0; c < picture.channels; ++c)
     for (int y = 0; y < height; ++y) {
       const int first = rows_.first[size_t(y)], taps = std::min(rows_.taps, high - first);
-      sumLines(lines_.data() + ptrdiff_t(first - low) * width, width, rows_.value.data() + ptrdiff_t(y) * rows_.taps,
+      sumLines(lines_.data() + c * area + (first - low) * pitch, pitch, rows_.value.data() + ptrdiff_t(y) * rows_.taps,
                taps, width, out + c * plane + y * row);
     }
-  }
 }
 
 } // namespace mpc::images

@@ -37,8 +37,11 @@ private:
     std::vector<int32_t> value; // taps for each, fixed point with kFraction bits; 0 behind the last
     void compute(int extent, double begin, double length, int resized, int from, int count);
   };
+  void resizeLines(const PictureView &picture, int count, uint8_t *out, ptrdiff_t row, ptrdiff_t plane);
+
   Weights columns_, rows_;
-  std::vector<uint8_t> lines_; // the picture after the pass along rows: [channels, lines, window.width]
+  std::vector<uint8_t> transposed_, sums_; // some lines of the picture before and after the pass along rows, transposed
+  std::vector<uint8_t> lines_;             // the picture after that pass: [channels, lines, window.width rounded up]
 };
 
 } // namespace mpc::images
