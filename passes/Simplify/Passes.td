@@ -33,7 +33,7 @@ def SimplifyPass : Pass<"mpc-simplify", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::graph::GraphDialect"];
 }
 def RecognizePass : Pass<"mpc-recognize", "::mlir::ModuleOp"> {
-  let summary = "replaces composed attention, GELU, norms and logarithms by the ops that are made for them";
+  let summary = "replaces composed attention, GELU, swish, norms and logarithms by the ops that are made for them";
   let description = [{
     Layer, RMS, L2 and group norms that a network writes as means, powers and roots become `graph.layer_norm` or
     `graph.group_norm`, together with the scale and the bias behind them; logarithms of sigmoids and softmaxes become
@@ -54,7 +54,7 @@ def RecognizePass : Pass<"mpc-recognize", "::mlir::ModuleOp"> {
       %y, %mean, %inverse = graph.layer_norm %x, %scale, %zero {axes = array<i64: 1>, epsilon = 1.0e-5 : f64, kind = #graph<norm layer>}
     ```
     A softmax along the last dimension between two products becomes `graph.attention`, with the scale, the mask, the bias and the dropout that stand between them. Scores that something else reads
-    too, or with other arithmetic on them, such as a cap, stay as they are, and so do scores that a mask or bias from the data lowers by a finite number. GELU with erf or tanh becomes `graph.gelu`.
+    too, or with other arithmetic on them, such as a cap, stay as they are, and so do scores that a mask or bias from the data lowers by a finite number. GELU with erf or tanh becomes `graph.gelu`, and x * sigmoid(alpha * x) `graph.swish`.
 
     The pass runs before autocast, which asks ops for their precision. It does not recognise variances with n - 1, or an epsilon outside the root.
   }];

@@ -8,6 +8,8 @@ namespace mpc::simplify {
 
 /// Adds patterns for GELU that is written with erf or tanh.
 void populateComposedGelu(mlir::RewritePatternSet &patterns);
+/// Adds patterns for swish (SiLU) that is written with sigmoid.
+void populateComposedSwish(mlir::RewritePatternSet &patterns);
 /// Adds patterns for layer, RMS, L2 and group norms that are written as means, powers and roots.
 void populateComposedNorms(mlir::RewritePatternSet &patterns);
 /// Adds patterns for attention that is written as products and a softmax.

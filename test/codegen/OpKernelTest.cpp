@@ -98,6 +98,8 @@ TEST(OpKernel, Activations) {
       {"hard_sigmoid", " {alpha = 0.2 : f64, beta = 0.5 : f64}", 2},
       {"gelu", "", 24},
       {"gelu", " {approximate}", 32},
+      {"swish", " {alpha = 1.0 : f64}", 8},
+      {"swish", " {alpha = 1.702 : f64}", 16},
       {"clip", " {min = -1.5 : f64, max = 0x7FF0000000000000 : f64}", 0},
       {"clip", " {min = -0.5 : f64, max = 0.25 : f64}", 0},
       {"clip", " {min = 0.3 : f64, max = -0.7 : f64}", 0},
@@ -303,6 +305,18 @@ TEST(OpKernel, Movement) {
                          "interior = array<i64: 0, 0>} : (" +
                          in + ") -> " + out,
                  .yields = {"%r : " + out}});
+      // The loop of a concatenation is cut where its operands end. Each pad is constant in one of the pieces.
+      std::string part = tensor("20", t), whole = tensor("40", t);
+      auto padded = [&](std::string name, int low) {
+        return "\n%" + name + " = graph.pad %0 {value = 0.5 : f64, low = array<i64: " + std::to_string(low) +
+               ">, high = array<i64: " + std::to_string(20 - low) + ">, interior = array<i64: 0>} : (" + part +
+               ") -> " + whole;
+      };
+      batch.add({.name = "pads beside a concatenation " + t,
+                 .inputs = {part, part},
+                 .body = "%r = graph.concat %0, %1 {axis = 0 : i64} : (" + part + ", " + part + ") -> " + whole +
+                         padded("first", 0) + padded("last", 20),
+                 .yields = {"%r : " + whole, "%first : " + whole, "%last : " + whole}});
       std::string iota = tensor("3x50", t);
       batch.add({.name = "iota " + t,
                  .inputs = {},

@@ -305,7 +305,7 @@ def _(a, x, o):
             y = y.index_select(d, torch.tensor([p for p in positions if 0 <= p < length], dtype=torch.int64))
             shape = list(y.shape)
             parts = []
-            for count in (max(low, 0), max(high, 0)):
+            for count in (sum(p < 0 for p in positions), sum(p >= length for p in positions)):
                 shape[d] = count
                 parts.append(torch.full(shape, fill, dtype=y.dtype))
             y = torch.cat([parts[0], y, parts[1]], d)

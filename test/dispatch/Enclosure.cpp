@@ -44,7 +44,8 @@ std::optional<Rule> functionRule(StringRef mnemonic) {
       .Case("compare", Rule::Order)
       .Case("select", Rule::Select)
       .Cases({"is_nonfinite", "is_nan"}, Rule::Finite)
-      .Cases({"abs", "gelu", "hard_swish", "sin", "cos", "tan", "cosh", "mod", "pow", "prelu", "xor"}, Rule::Exact)
+      .Cases({"abs", "gelu", "swish", "hard_swish", "sin", "cos", "tan", "cosh", "mod", "pow", "prelu", "xor"},
+             Rule::Exact)
       .Cases({"argmax", "max_pool", "depthwise_conv", "depthwise_input_grad"}, Rule::Exact)
       .Default(std::nullopt);
 }

@@ -182,6 +182,18 @@ TEST(GradientLowPrecision, GeluRoundsOnce) {
     EXPECT_EQ(low[i], roundTo(f16(), high[i]));
 }
 
+TEST(GradientLowPrecision, SwishRoundsOnce) {
+  Case c{"swish", {uniform({64}, -3, 3)}, [](OpBuilder &b, Location loc, ValueRange v) {
+           return SwishOp::create(b, loc, v[0].getType(), v[0], b.getF64FloatAttr(1)).getOperation();
+         }};
+  Case exact = c;
+  for (double &v : exact.inputs[0].values)
+    v = roundTo(f16(), v);
+  Values low = gradientsOf(c, f16(), EvalMode::Rounded)[0], high = gradientsOf(exact, f64())[0];
+  for (size_t i = 0; i < low.size(); ++i)
+    EXPECT_EQ(low[i], roundTo(f16(), high[i]));
+}
+
 /// Only the result is saved for the backward pass, and the next op needs it anyway.
 TEST(GradientLowPrecision, TanhAndSigmoidUseTheResult) {
   for (bool tanh : {false, true}) {

@@ -67,6 +67,12 @@ void test::addUnaryCases(std::vector<Case> &cases) {
         {approximate ? "gelu: tanh" : "gelu", {uniform({4, 6}, -4, 4)}, [=](OpBuilder &b, Location loc, ValueRange v) {
            return GeluOp::create(b, loc, v[0], approximate).getOperation();
          }});
+  for (double alpha : {1.0, 1.702, -0.5})
+    cases.push_back({"swish: alpha " + std::to_string(alpha),
+                     {uniform({4, 6}, -4, 4)},
+                     [=](OpBuilder &b, Location loc, ValueRange v) {
+                       return SwishOp::create(b, loc, v[0].getType(), v[0], b.getF64FloatAttr(alpha)).getOperation();
+                     }});
   cases.push_back({"cast", {uniform(s)}, [](OpBuilder &b, Location loc, ValueRange v) {
                      return CastOp::create(b, loc, typeOf(v[0]).clone(b.getF32Type()), v[0]).getOperation();
                    }});

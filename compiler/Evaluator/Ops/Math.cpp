@@ -83,6 +83,9 @@ static auto gelu(GeluOp op) {
     return x * sigmoid(2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)); // (1 + tanh u)/2 = sigmoid(2u)
   };
 }
+static auto swish(SwishOp op) {
+  return [alpha = op.getAlpha().convertToDouble()](double x) { return x * sigmoid(alpha * x); };
+}
 /// Conversions to integers and i1 are roundings, which the evaluator does afterwards.
 static auto convert(CastOp) { return identity; }
 
@@ -121,6 +124,7 @@ void mpc::attachMathModels(MLIRContext &c) {
   EluOp::attachInterface<UnaryWith<EluOp, elu>>(c);
   HardSigmoidOp::attachInterface<UnaryWith<HardSigmoidOp, hardSigmoid>>(c);
   GeluOp::attachInterface<UnaryWith<GeluOp, gelu>>(c);
+  SwishOp::attachInterface<UnaryWith<SwishOp, swish>>(c);
   ClipOp::attachInterface<UnaryWith<ClipOp, clip>>(c);
   NotOp::attachInterface<Unary<NotOp, logicalNot>>(c);
   CastOp::attachInterface<UnaryWith<CastOp, convert>>(c);

@@ -185,6 +185,14 @@ LogicalResult GeluOp::buildVjp(VjpContext &ctx) {
   return scaled(ctx, f, f.add(left, right));
 }
 
+/// swish' = s (1 + alpha x (1 - s)), with s = sigmoid(alpha x) (Elfwing et al. 2018, equation 15).
+LogicalResult SwishOp::buildVjp(VjpContext &ctx) {
+  GraphBuilder f(ctx);
+  const double alpha = getAlpha().convertToDouble();
+  Value x = f.up(getX()), scaledX = alpha == 1 ? x : f.mul(x, alpha), s = f.create<SigmoidOp>(scaledX);
+  return scaled(ctx, f, f.mul(s, f.add(f.mul(scaledX, f.sub(1.0, s)), 1.0)));
+}
+
 /// The VJP of a cast is a cast, and `set` is one: this is how weight gradients reach fp32 masters.
 LogicalResult CastOp::buildVjp(VjpContext &ctx) {
   ctx.set(0, ctx.cotangent());

@@ -82,6 +82,13 @@ def Graph_GeluOp : Graph_UnaryOp<"gelu", Follow, Differentiable> {
   }];
   let arguments = (ins Graph_Float:$x, UnitAttr:$approximate);
 }
+def Graph_SwishOp : Graph_UnaryOp<"swish", Follow, Differentiable> {
+  let summary = "x * sigmoid(alpha*x)";
+  let description = [{
+    With an alpha of 1 this is SiLU (Elfwing et al. 2018; ONNX Swish, opset 24).
+  }];
+  let arguments = (ins Graph_Float:$x, F64Attr:$alpha);
+}
 def Graph_ClipOp : Graph_UnaryOp<"clip", Follow, Differentiable, Graph_Number> {
   let summary = "min(max(x, min), max); a min of -infinity and a max of infinity do not act";
   let description = [{

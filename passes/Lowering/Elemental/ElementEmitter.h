@@ -42,8 +42,9 @@ public:
   SymbolId addSymbol(int64_t extent);
   /// Binds several adjacent symbols, outer to inner, to one variable, whose value is their row-major number.
   void bindSymbols(llvm::ArrayRef<SymbolId> ids, mlir::Value value);
-  /// Narrows the known range of a symbol.
-  void setRange(SymbolId id, int64_t low, int64_t high) { indices.setRange(id, low, high); }
+  /// Changes the known range of a symbol, and forgets the elements at indices that contain it: in another range a pad
+  /// or a concatenation gives another value.
+  void setRange(SymbolId id, int64_t low, int64_t high);
   /// A symbol for a computed i64 whose value is in [low, high].
   Index opaque(mlir::Value value, int64_t low, int64_t high);
   /// The least and the greatest value of the index.

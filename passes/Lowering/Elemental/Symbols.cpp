@@ -18,11 +18,18 @@ void ElementEmitter::bindSymbols(ArrayRef<SymbolId> ids, Value value) {
   }
 }
 
+void ElementEmitter::setRange(SymbolId id, int64_t low, int64_t high) {
+  indices.setRange(id, low, high);
+  std::erase_if(memo, [&](const auto &entry) {
+    return llvm::any_of(entry.second.index, [&](const Index &i) { return i.coefficient(id) != 0; });
+  });
+}
+
 Index ElementEmitter::opaque(Value value, int64_t low, int64_t high) {
   if (low == high)
     return Index(low);
   SymbolId id = addSymbol(high + 1);
-  setRange(id, low, high);
+  indices.setRange(id, low, high);
   bindSymbols(id, value);
   return Index::symbol(id);
 }

@@ -73,6 +73,8 @@ func.func @unary(%x: tensor<4xf32>, %i: tensor<4xi64>, %b: tensor<4xi1>, %s: ten
   %31 = graph.hard_sigmoid %x {alpha = 0.2 : f64, beta = 0.5 : f64} : tensor<4xf32>
   // CHECK: graph.gelu %{{.*}} {{{.*}}} : tensor<4xf32>
   %32 = graph.gelu %x {approximate} : tensor<4xf32>
+  // CHECK: graph.swish %{{.*}} {{{.*}}} : tensor<4xf32>
+  %swish = graph.swish %x {alpha = 1.0 : f64} : tensor<4xf32>
   // CHECK: graph.clip %{{.*}} {{{.*}}} : tensor<4xf32>
   %33 = graph.clip %x {min = -1.0 : f64, max = 0x7FF0000000000000 : f64} : tensor<4xf32>
   // CHECK: graph.not

@@ -195,6 +195,37 @@ func.func @gelu_of_erf(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 }
 
 // -----
+// SiLU, and CLIP's QuickGELU.
+// CHECK-LABEL: @swish
+// CHECK: %[[Y:.*]] = graph.swish %arg0 {alpha = 1.000000e+00 : f64}
+// CHECK: %[[Z:.*]] = graph.swish %[[Y]] {alpha = 1.702{{[0-9e+]*}} : f64}
+// CHECK: return %[[Z]]
+func.func @swish(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %factor = graph.constant dense<1.702> : tensor<f32>
+  %s = graph.sigmoid %x : tensor<4x8xf32>
+  %y = graph.mul %x, %s : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %m = graph.mul %factor, %y : (tensor<f32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %t = graph.sigmoid %m : tensor<4x8xf32>
+  %z = graph.mul %t, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %z : tensor<4x8xf32>
+}
+
+// -----
+// A sigmoid of another value, one that is read twice, and one that broadcasts.
+// CHECK-LABEL: @almost_swish
+// CHECK-NOT: graph.swish
+func.func @almost_swish(%x: tensor<4x8xf32>, %z: tensor<4x8xf32>, %w: tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  %a = graph.sigmoid %z : tensor<4x8xf32>
+  %b = graph.mul %x, %a : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %s = graph.sigmoid %x : tensor<4x8xf32>
+  %c = graph.mul %x, %s : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %m = graph.mul %x, %w : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %g = graph.sigmoid %m : tensor<4x8xf32>
+  %d = graph.mul %x, %g : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %b, %s, %c, %d : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
 // Another number, and a gate of another value.
 // CHECK-LABEL: @almost_gelu
 // CHECK-NOT: graph.gelu

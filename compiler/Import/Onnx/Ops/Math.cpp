@@ -182,8 +182,7 @@ static void mish(Node &n) {
 /// Swish: x * sigmoid(alpha*x).
 static Value swishOf(Node &n) {
   double alpha = n.floatAttribute("alpha", 1.0);
-  Value x = n.floatIn(0), scaled = alpha == 1 ? x : n.mul(x, n.number(alpha, x));
-  return n.mul(x, n.unary<SigmoidOp>(scaled));
+  return n.make<SwishOp>(n.floatIn(0), [&](auto &p) { p.alpha = n.b.getF64FloatAttr(alpha); }).getY();
 }
 static void swish(Node &n) { n.out(0, swishOf(n)); }
 /// SwiGLU: swish(a) * b.

@@ -24,6 +24,10 @@ static Value emit(graph::SigmoidOp op, unsigned, ArrayRef<Index> index, ElementE
     return e.div(whereNotNegative(e, x, one, t), divisor);
   });
 }
+static Value emit(graph::SwishOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
+  double alpha = op.getAlpha().convertToDouble();
+  return activation(op, index, e, [&](Value x) { return e.div(x, e.add(1, e.create<math::ExpOp>(e.mul(x, -alpha)))); });
+}
 static Value emit(graph::SoftplusOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
   // max(x, 0) + log1p(e^-|x|)
   return activation(op, index, e, [&](Value x) {
@@ -71,5 +75,5 @@ static Value emit(graph::GeluOp op, unsigned, ArrayRef<Index> index, ElementEmit
 #define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
 void mpc::attachActivationModels(MLIRContext *context) {
   ATTACH(SigmoidOp), ATTACH(SoftplusOp), ATTACH(SoftsignOp), ATTACH(HardSwishOp), ATTACH(HardSigmoidOp);
-  ATTACH(LeakyReluOp), ATTACH(EluOp), ATTACH(GeluOp);
+  ATTACH(LeakyReluOp), ATTACH(EluOp), ATTACH(GeluOp), ATTACH(SwishOp);
 }
