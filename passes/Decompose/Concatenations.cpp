@@ -11,10 +11,16 @@
 //
 //   concat(a, b), concat(a, b, c) -> y = concat(a, b), concat(y, c)
 //
+// An attention on a GPU writes the rows of its cotangents of queries, keys and values side by side, where heads are
+// concatenated.
+//
+//   concat(reshape(a), reshape(b)) : [B, M, H, D] to [B, M, H D] -> reshape(concat(a, b) of heads)
+//
 // A concatenation of many tensors becomes one of concatenations, because a kernel has a loop for each operand, or a
 // comparison at each element, and code generation needs more than linear time for a large kernel.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Kernel/Analysis/AttentionKernel.h"
 #include "passes/Decompose/Patterns.h"
 
 using namespace mlir;
@@ -163,7 +169,36 @@ struct DivideConcat : OpRewritePattern<ConcatOp> {
   }
 };
 
+struct ConcatHeads : OpRewritePattern<ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConcatOp op, PatternRewriter &rewriter) const override {
+    if (int64_t(op.getAxis()) + 1 != typeOf(op.getResult()).getRank())
+      return failure();
+    SmallVector<Value> heads;
+    Shape shape;
+    for (Value v : op.getInputs()) {
+      auto view = v.getDefiningOp<ReshapeOp>();
+      if (!view || !kernel::writesInPlace(view.getX().getDefiningOp()))
+        return failure();
+      Shape own(shapeOf(view.getX()));
+      if (own.size() != 4 || own[2] * own[3] != shapeOf(v).back() || !view.getX().hasOneUse() ||
+          (!heads.empty() && (own[0] != shape[0] || own[1] != shape[1] || own[3] != shape[3])))
+        return failure();
+      int64_t before = heads.empty() ? 0 : shape[2];
+      shape = own;
+      shape[2] += before;
+      heads.push_back(view.getX());
+    }
+    GraphBuilder m(rewriter, op.getLoc());
+    Value whole = m.create<ConcatOp>(typeOf(op.getResult()).clone(shape), heads, int64_t(2));
+    rewriter.replaceOp(op, m.reshape(whole, shapeOf(op.getResult())));
+    return success();
+  }
+};
+
 } // namespace
+
+void mpc::populateHeadPatterns(RewritePatternSet &patterns) { patterns.add<ConcatHeads>(patterns.getContext()); }
 
 void mpc::populateConcatPatterns(RewritePatternSet &patterns) {
   patterns.add<JoinPads, ContinueConcat, DivideConcat>(patterns.getContext());

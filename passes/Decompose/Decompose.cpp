@@ -166,6 +166,7 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
     if (kernel::gpuOf(getOperation())) {
       patterns.add<DecomposeArgMax>(&getContext());
       populateDepthwisePatterns(patterns);
+      populateHeadPatterns(patterns);
     } else // a GPU's kernel keeps its sums in f32 by itself
       patterns.add<WidenScatter>(&getContext());
     populateSoftmaxPatterns(patterns);

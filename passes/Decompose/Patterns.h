@@ -12,6 +12,8 @@ void populateNormalizationPatterns(mlir::RewritePatternSet &patterns);
 void populateEmptyTensorPatterns(mlir::RewritePatternSet &patterns);
 /// Joins the pads of a split's gradient, and divides concatenations of many tensors.
 void populateConcatPatterns(mlir::RewritePatternSet &patterns);
+/// Concatenates the heads of what attentions give before they become rows, for GPUs.
+void populateHeadPatterns(mlir::RewritePatternSet &patterns);
 /// Takes depthwise convolutions and their gradients apart, for GPUs.
 void populateDepthwisePatterns(mlir::RewritePatternSet &patterns);
 /// Moves casts through views to where they store the smaller type.

@@ -51,6 +51,13 @@ llvm::SetVector<Group *> Grouping::producersOf(Group *group) {
   return result;
 }
 
+/// Returns whether no other op reads the op's operands, and they are all values of one group.
+bool Grouping::isReadHereAlone(Operation &op) const {
+  Group *group = groupOf.lookup(op.getOperand(0).getDefiningOp());
+  return group && llvm::all_of(op.getOperands(),
+                               [&](Value v) { return v.hasOneUse() && groupOf.lookup(v.getDefiningOp()) == group; });
+}
+
 void Grouping::formGroups() {
   for (Operation &op : block) {
     bool repeats = isOfKind(&op, LoopKind::Repeat);
@@ -58,8 +65,8 @@ void Grouping::formGroups() {
       continue;
     if (op.use_empty())
       continue;
-    // An attention writes transposes of its results in place of these.
-    if (kernel::writesInPlace(&op) && op.getOperand(0).hasOneUse()) {
+    // An attention writes transposes and concatenations of its results in place of these.
+    if (kernel::writesInPlace(&op) && isReadHereAlone(op)) {
       Group *attention = groupOf.lookup(op.getOperand(0).getDefiningOp());
       attention->roots.insert(&op);
       attention->position = std::max(attention->position, positions[&op]);

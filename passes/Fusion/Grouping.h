@@ -75,6 +75,7 @@ private:
   void mergeSiblings();
 
   // Grouping.cpp
+  bool isReadHereAlone(mlir::Operation &op) const;
   void formGroups();
   bool readsView(Group *reader, Group *writer);
   bool canMerge(Group *a, Group *b);

@@ -111,10 +111,11 @@ void Grouping::chooseRoots() {
       return (repeats || canInline(&op, user)) && !(transposes && (cost.draws || cost.loads.size() > kMostTransposed));
     });
     llvm::SmallPtrSet<Operation *, 4> users(llvm::from_range, op.getUsers());
-    // A free cast is repeated by each of its users, and so is what only the cast reads. A GPU has time for arithmetic
-    // while it waits for memory.
-    if ((moves || (!free && !gpu)) && users.size() == 1 && isFree(*users.begin()))
-      users = llvm::SmallPtrSet<Operation *, 4>(llvm::from_range, (*users.begin())->getUsers());
+    // A free cast is repeated by each of its users, and so is a movement op that only the cast reads, and on the host
+    // arithmetic. (A GPU has time for arithmetic while it waits for memory.)
+    Operation *only = users.size() == 1 ? *users.begin() : nullptr;
+    if (only && isFree(only) && (moves || (!free && !gpu && isWideningCast(only))))
+      users = llvm::SmallPtrSet<Operation *, 4>(llvm::from_range, only->getUsers());
     bool cheapToRepeat = free || fromSamples || (!moves && isCheapToRepeat(int64_t(cost.loads.size()), cost.ops));
     // A random number costs ten rounds of multiplications, so it is drawn only once.
     cheapToRepeat &= !drawsNumbers(&op);

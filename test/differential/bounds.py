@@ -79,7 +79,7 @@ class Oracle:
         if precision != "fp32":
             return allowed
         # Noise leaves a loss of equal numbers that no value moves (the logits are 0) as it is. A sum of n terms of one sign, one after the other, may be wrong by n * u of it (Higham 2002, section 4.2).
-        longest = PRECISIONS[precision][0] * self.elements * abs(float(self.exact[name])) if name == "loss" else 0.0
+        longest = PRECISIONS[precision][0] * self.elements * float(np.max(np.abs(self.exact[name]))) if name == "loss" else 0.0
         return max(allowed * (1 + self.elements / LANES), longest)
 
     def compare(self, tensors, precisions, scale=1.0, training=True):

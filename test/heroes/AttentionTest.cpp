@@ -34,6 +34,7 @@ struct Attention {
   size_t schedule = 0;
   bool whole = false;       ///< they are rounded to integers, whose products in f32 are exact
   bool forwardOnly = false; ///< the gradient would leave the range of its type
+  bool joined = false;      ///< the gradient is one tensor [samples, rows, heads, depth], of all heads
 
   std::string name() const {
     return llvm::formatv("{0} {1}x{2}/{3} {4}x{5} {6}/{7}{8}{9}{10}{11}{12}{13} size {14}, schedule {15}", element,
@@ -145,6 +146,17 @@ void AttentionBatch::add(const Attention &a, bool gradient) {
     c.body = "%a:3 = graph.attention_grad" + operands + " " + a.attributes() + " : (" + types + ") -> (" + q + ", " +
              k + ", " + v + ")";
     c.yields = {"%a#0 : " + q, "%a#1 : " + k, "%a#2 : " + v};
+    if (a.joined) {
+      std::string types, whole = tensorOf({a.samples, a.queries, a.heads + 2 * a.keyHeads, a.depth}, a.element);
+      for (int i = 0; i < 3; ++i) {
+        std::string rows = tensorOf({a.samples, a.queries, i == 0 ? a.heads : a.keyHeads, a.depth}, a.element);
+        c.body += "\n%t" + std::to_string(i) + " = graph.transpose %a#" + std::to_string(i) +
+                  " {permutation = array<i64: 0, 2, 1, 3>} : (" + (i == 0 ? q : k) + ") -> " + rows;
+        types += (i == 0 ? "" : ", ") + rows;
+      }
+      c.body += "\n%w = graph.concat %t0, %t1, %t2 {axis = 2 : i64} : (" + types + ") -> " + whole;
+      c.yields = {"%w : " + whole};
+    }
   } else {
     c.body = "%a:3 = graph.attention" + operands + " " + a.attributes() + " : (" + types + ") -> (" + y + ", " + row +
              ", " + row + ")";
@@ -168,6 +180,22 @@ void AttentionBatch::add(const Attention &a, bool gradient) {
     EXPECT_EQ(int64_t(piece.getBytes()), attention::sharedBytes(op, schedule.m, schedule.n)) << c.name;
   });
   items.push_back({a, gradient, std::move(module), *launches});
+}
+
+/// Takes a joined gradient apart: dq, dk and dv as [samples, heads, rows, depth].
+std::vector<HostTensor> apart(const Attention &a, const HostTensor &joined) {
+  std::vector<HostTensor> results(3);
+  const int64_t all = a.heads + 2 * a.keyHeads;
+  for (int64_t i = 0, first = 0; i < 3; ++i) {
+    const int64_t heads = i == 0 ? a.heads : a.keyHeads;
+    for (int64_t b = 0; b < a.samples; ++b)
+      for (int64_t h = 0; h < heads; ++h)
+        for (int64_t m = 0; m < a.queries; ++m)
+          for (int64_t d = 0; d < a.depth; ++d)
+            results[i].values.push_back(joined.values[((b * a.queries + m) * all + first + h) * a.depth + d]);
+    first += heads;
+  }
+  return results;
 }
 
 void AttentionBatch::check(rt::emulator::Module &object, size_t number) {
@@ -207,7 +235,9 @@ void AttentionBatch::check(rt::emulator::Module &object, size_t number) {
   std::string name = a.name() + (item.gradient ? " gradient" : "") + " on " + arch.name.str();
   SCOPED_TRACE(name);
   auto launch = [&](uint64_t seed) {
-    return launchEmulated(dispatch, item.launches, *kernels, /*scratchBytes=*/0, object, inputs, seed);
+    std::vector<HostTensor> results =
+        launchEmulated(dispatch, item.launches, *kernels, /*scratchBytes=*/0, object, inputs, seed);
+    return a.joined && item.gradient ? apart(a, results.front()) : results;
   };
   std::vector<HostTensor> results = launch(0);
   ASSERT_EQ(results.size(), wanted.results.size());
@@ -265,6 +295,16 @@ TEST_P(AttentionTest, Forms) {
   batch.add({.queries = 128, .keys = 400, .after = 300});
   batch.add({.queries = 130, .keys = 200, .after = 1}); // the last key of a block's queries is the first one of a tile
   batch.add({.queries = 70, .keys = 20, .after = -60, .zeroRows = true}); // most queries see nothing
+  batch.add({.samples = 2, .heads = 3, .keyHeads = 3, .queries = 70, .keys = 70, .after = 0, .joined = true});
+  batch.add({.element = "bf16",
+             .samples = 2,
+             .heads = 4,
+             .keyHeads = 2,
+             .queries = 20,
+             .keys = 20,
+             .depth = 40,
+             .width = 40,
+             .joined = true});
   batch.run();
 }
 

@@ -9,11 +9,13 @@ Exits with status 1 when something failed or nothing ran. --quick runs the part 
 """
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as xml
 
@@ -24,7 +26,8 @@ import phrases
 
 
 TIMES = []  # (seconds, runner, test) of every test that ran
-RUNNING = set()  # the processes of the scripts that run now
+RUNNING = set()  # the processes that run now, each with a session of its own
+STOPPED = threading.Event()  # set when the user ends the run
 
 
 def fresh(out, name):
@@ -33,6 +36,31 @@ def fresh(out, name):
     if os.path.exists(path):
         os.remove(path)
     return path
+
+
+def run(command, seconds=None, **options):
+    """Runs a command in a session of its own, so that its children end with it. Returns (exit status, output). Raises subprocess.TimeoutExpired when all of them were ended."""
+    if STOPPED.is_set():
+        return 1, ""
+    process = subprocess.Popen(command, start_new_session=True, text=True, **options)
+    RUNNING.add(process)
+    try:
+        output, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired as expired:
+        os.killpg(process.pid, signal.SIGKILL)
+        expired.output, _ = process.communicate()
+        raise
+    finally:
+        RUNNING.discard(process)
+    return process.returncode, output
+
+
+def stop():
+    """Ends all that run, and keeps others from starting."""
+    STOPPED.set()
+    for process in list(RUNNING):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
 
 
 def checked(name, counts, results, status):
@@ -61,7 +89,7 @@ def run_lit(build, source, out, folders=("",)):
     """`folders` are relative to test/; the empty one stands for all tests."""
     lit = next(p for p in ("/usr/lib/llvm-22/bin/lit", "lit") if p == "lit" or os.path.exists(p))
     results = fresh(out, "lit.json")
-    code = subprocess.call([lit, "-q", "-v", "--output", results, "-j", str(os.cpu_count()), *(os.path.join(build, "test", folder) for folder in folders)])
+    code, _ = run([lit, "-q", "-v", "--output", results, "-j", str(os.cpu_count()), *(os.path.join(build, "test", folder) for folder in folders)])
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for test in json.load(open(results))["tests"] if os.path.exists(results) else []:
         if test["code"] in ("PASS", "XFAIL"):
@@ -77,7 +105,7 @@ def run_lit(build, source, out, folders=("",)):
 def run_ctest(build, out, names=""):
     """`names` is a regular expression; the empty one stands for all tests."""
     results = fresh(out, "ctest.xml")
-    code = subprocess.call(["ctest", "--test-dir", build, "--no-tests=error", "--output-on-failure", "--output-junit", results,
+    code, _ = run(["ctest", "--test-dir", build, "--no-tests=error", "--output-on-failure", "--output-junit", results,
                             "-j", str(os.cpu_count()), *(["-R", names] if names else [])], stdout=open(os.path.join(out, "ctest.log"), "w"))
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for case in xml.parse(results).getroot().iter("testcase") if os.path.exists(results) else []:
@@ -98,18 +126,10 @@ def run_ctest(build, out, names=""):
 def run_script(source, script, build, seconds=SCRIPT_SECONDS):
     """Returns (exit status, output) of one script test, whose standard error goes to this process's. One that takes longer than `seconds` is ended with all that it started."""
     start = time.monotonic()
-    # A session of its own, so that its children can be ended with it.
-    process = subprocess.Popen(["/usr/bin/python3", "-B", os.path.join(source, script), "--build", build], stdout=subprocess.PIPE, text=True, start_new_session=True)
-    RUNNING.add(process)
     try:
-        output, _ = process.communicate(timeout=seconds)
-        status = process.returncode
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        output, _ = process.communicate()
-        status, output = 1, f"{output}FAIL {script}: it takes more than {seconds} s\n"
-    finally:
-        RUNNING.discard(process)
+        status, output = run(["/usr/bin/python3", "-B", os.path.join(source, script), "--build", build], seconds, stdout=subprocess.PIPE)
+    except subprocess.TimeoutExpired as expired:
+        status, output = 1, f"{expired.output}FAIL {script}: it takes more than {seconds} s\n"
     taken = time.monotonic() - start
     TIMES.append((taken, "script", script))
     print(f"{script}: {taken:.0f} s", flush=True)
@@ -127,7 +147,7 @@ def run_scripts(build, source, chosen=()):
         try:
             done = list(pool.map(lambda script: run_script(source, script, build), scripts))
         except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)  # main() ends those that run
+            stop()
             raise
     for script, (status, output) in sorted(zip(scripts, done)):
         failed = counts["failed"]
@@ -176,8 +196,7 @@ def main():
             # No runner of --quick keeps the cores busy to its end, so that they run beside each other.
             done = dict(zip(runners, (beside.map if arguments.quick else map)(timed, runners)))
         except KeyboardInterrupt:
-            for process in list(RUNNING):
-                os.killpg(process.pid, signal.SIGTERM)
+            stop()
             raise
     for name, (counts, seconds) in done.items():
         spent.append(f"{name} {seconds:.0f} s")

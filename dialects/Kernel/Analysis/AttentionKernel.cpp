@@ -42,18 +42,31 @@ HeadAccess kernel::accessOfOperand(Value operand) {
   return result;
 }
 
+/// Returns where a result lies in a buffer in which `v`, which is the result or a transpose of it, lies as `access`
+/// says.
+static std::optional<HeadAccess> accessThrough(Value v, Value result, HeadAccess access) {
+  if (v == result)
+    return access;
+  auto transpose = v.getDefiningOp<graph::TransposeOp>();
+  if (!transpose || transpose.getX() != result)
+    return std::nullopt;
+  std::array<int64_t, 4> strides = access.strides;
+  for (auto [i, from] : llvm::enumerate(transpose.getPermutation()))
+    access.strides[from] = strides[i];
+  return access;
+}
+
 std::optional<HeadAccess> kernel::accessOfResult(DispatchOp dispatch, Value result) {
   for (Value yielded : dispatch.yielded()) {
-    if (yielded == result)
-      return HeadAccess{yielded, 0, rowMajor(graph::shapeOf(yielded))};
-    auto transpose = yielded.getDefiningOp<graph::TransposeOp>();
-    if (!transpose || transpose.getX() != result)
-      continue;
-    HeadAccess access{yielded, 0, {}};
-    std::array<int64_t, 4> strides = rowMajor(graph::shapeOf(yielded));
-    for (auto [i, from] : llvm::enumerate(transpose.getPermutation()))
-      access.strides[from] = strides[i];
-    return access;
+    ArrayRef<int64_t> shape = graph::shapeOf(yielded);
+    auto concat = yielded.getDefiningOp<graph::ConcatOp>();
+    HeadAccess access{yielded, 0, rowMajor(shape)};
+    for (Value part : concat ? ValueRange(concat.getInputs()) : ValueRange(yielded)) {
+      if (std::optional<HeadAccess> found = accessThrough(part, result, access))
+        return found;
+      if (concat)
+        access.offset += access.strides[concat.getAxis()] * graph::shapeOf(part)[concat.getAxis()];
+    }
   }
   return std::nullopt;
 }
@@ -71,13 +84,40 @@ bool kernel::readsInPlace(OpOperand &operand) {
          llvm::all_of(ArrayRef(access.strides).drop_back(), [](int64_t stride) { return stride % 8 == 0; });
 }
 
+/// Returns the result of an attention that a value is, or is a transpose of that moves rows; null otherwise. The
+/// statistics of the forward pass, and the cotangent of a bias, are left out: they stay as they are.
+static OpResult rowsOf(Value v) {
+  if (auto transpose = v.getDefiningOp<graph::TransposeOp>(); transpose && movesRows(transpose))
+    v = transpose.getX();
+  auto result = dyn_cast<OpResult>(v);
+  if (!result || !isAttention(result.getOwner()))
+    return {};
+  unsigned most = isa<graph::AttentionOp>(result.getOwner()) ? 1 : 3;
+  return result.getResultNumber() < most ? result : OpResult();
+}
+
 bool kernel::writesInPlace(Operation *op) {
-  auto transpose = dyn_cast_or_null<graph::TransposeOp>(op);
-  auto result = transpose ? dyn_cast<OpResult>(transpose.getX()) : OpResult();
-  if (!result || !isAttention(result.getOwner()) || !movesRows(transpose))
+  if (isa_and_nonnull<graph::TransposeOp>(op))
+    return bool(rowsOf(op->getResult(0)));
+  auto concat = dyn_cast_or_null<graph::ConcatOp>(op);
+  if (!concat || graph::typeOf(concat.getResult()).getRank() != 4 || concat.getAxis() == 3)
     return false;
-  // The statistics of the forward pass, and the cotangent of a bias, stay as they are.
-  return isa<graph::AttentionOp>(result.getOwner()) ? result.getResultNumber() == 0 : result.getResultNumber() < 3;
+  OpResult first = rowsOf(concat.getInputs().front());
+  llvm::SmallPtrSet<Value, 3> parts;
+  return first && llvm::all_of(concat.getInputs(), [&](Value v) {
+           OpResult part = rowsOf(v);
+           return part && part.getOwner() == first.getOwner() && parts.insert(part).second;
+         });
+}
+
+SmallVector<Value, 3> kernel::resultsIn(Value yielded) {
+  Operation *op = yielded.getDefiningOp();
+  if (!writesInPlace(op))
+    return {yielded};
+  return llvm::map_to_vector<3>(op->getOperands(), [](Value v) -> Value {
+    OpResult result = rowsOf(v);
+    return result ? Value(result) : v;
+  });
 }
 
 //===-- Which attention has a kernel, and what it costs --------------------------------------===//

@@ -25,14 +25,17 @@ struct HeadAccess {
 bool movesRows(mlir::Operation *op);
 /// Returns where an operand of an attention lies: the buffer is what ops that move rows read.
 HeadAccess accessOfOperand(mlir::Value operand);
-/// Returns where a result lies: as the dispatch yields it, or as a transpose of it is yielded. Nullopt where the
-/// dispatch does not yield it.
+/// Returns where a result lies in what the dispatch yields: the result, a transpose of it, or a concatenation of such.
+/// Nullopt where the dispatch does not yield it.
 std::optional<HeadAccess> accessOfResult(DispatchOp dispatch, mlir::Value result);
 /// Returns whether a kernel reads an operand of an attention where it lies: no op moves its rows; or they can be copied
 /// in pieces of 16 bytes (q, k, v and dy), or are single numbers (delta).
 bool readsInPlace(mlir::OpOperand &operand);
-/// Returns whether the op is a transpose of an attention's result that the kernel writes where it lies.
+/// Returns whether the op is a transpose of an attention's result that the kernel writes where it lies, or a
+/// concatenation of the heads of several results of one attention, as they are or transposed.
 bool writesInPlace(mlir::Operation *op);
+/// Returns the results of an attention that a value is made of: itself, or what an op that writes in place reads.
+llvm::SmallVector<mlir::Value, 3> resultsIn(mlir::Value yielded);
 
 /// Returns why a GPU has no kernel for this attention or its gradient (passes/Lowering/AttentionToGpu); empty where it
 /// has one.

@@ -126,9 +126,11 @@ static LogicalResult verifyAttention(DispatchOp dispatch) {
   constexpr llvm::StringLiteral hint = "compute the rest in a dispatch of its own";
   auto ops = dispatch.getBody().front().without_terminator();
   auto isOne = [](Operation &op) { return isAttention(&op); };
-  if (llvm::count_if(ops, isOne) != 1 || !llvm::all_of(ops, [&](Operation &op) { return isOne(op) || movesRows(&op); }))
+  if (llvm::count_if(ops, isOne) != 1 ||
+      !llvm::all_of(ops, [&](Operation &op) { return isOne(op) || movesRows(&op) || writesInPlace(&op); }))
     return fail(dispatch,
-                "states the form attention, but its body is not one attention and slices and transposes of its heads",
+                "states the form attention, but its body is not one attention and slices, transposes and "
+                "concatenations of its heads",
                 hint);
   Operation *op = attentionOf(dispatch);
   for (OpOperand &operand : op->getOpOperands())
@@ -140,10 +142,12 @@ static LogicalResult verifyAttention(DispatchOp dispatch) {
   llvm::SmallPtrSet<Value, 4> written;
   for (Value v : dispatch.yielded()) {
     if (v.getDefiningOp() != op && !writesInPlace(v.getDefiningOp()))
-      return fail(dispatch, "is an attention that yields something besides its results and their transposes", hint);
-    if (!written.insert(v.getDefiningOp() == op ? v : v.getDefiningOp()->getOperand(0)).second)
+      return fail(dispatch,
+                  "is an attention that yields something besides its results, their transposes and concatenations",
+                  hint);
+    if (!llvm::all_of(resultsIn(v), [&](Value result) { return written.insert(result).second; }))
       return fail(dispatch, "is an attention that yields one of its results twice",
-                  "yield it once, as it is or transposed");
+                  "yield it once, as it is, transposed or as a part of a concatenation");
   }
   TargetAttr target = TargetAttr::of(dispatch);
   if (!target) // mpc-set-target will say it, and then the verifier looks again

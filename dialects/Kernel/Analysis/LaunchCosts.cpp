@@ -121,6 +121,21 @@ private:
 };
 } // namespace
 
+/// Returns whether a launch of an attention's gradient computes dq. That kernel comes before the one of dk and dv, and
+/// either may be missing.
+static bool isOfDq(LaunchAttr launch) { return launch.getKernel().getLeafReference().getValue().ends_with("_dq"); }
+
+/// Returns the bytes that a launch of an attention writes: both launches of a gradient may write to one tensor.
+static int64_t bytesOfAttention(DispatchOp dispatch, LaunchAttr launch) {
+  Operation *op = attentionOf(dispatch);
+  int64_t bytes = 0;
+  for (OpResult result : op->getResults())
+    if ((isa<graph::AttentionOp>(op) || isOfDq(launch) == (result.getResultNumber() == 0)) &&
+        accessOfResult(dispatch, result))
+      bytes += graph::bytesOf(result.getType());
+  return bytes;
+}
+
 SmallVector<LaunchCost> kernel::launchCostsOf(DispatchOp dispatch) {
   SmallVector<LaunchCost> costs;
   std::string kind = stringifyForm(dispatch.getForm()).str();
@@ -144,11 +159,11 @@ SmallVector<LaunchCost> kernel::launchCostsOf(DispatchOp dispatch) {
     }
     if (dispatch.isAttention()) {
       AttentionCost products = costOfAttention(attentionOf(dispatch));
-      // The kernel of dq comes before that of dk and dv, and either may be missing.
-      bool isDq = launch.getKernel().getLeafReference().getValue().ends_with("_dq");
-      cost.flops = isDq ? products.dqFlops : products.flops - products.dqFlops;
+      cost.flops = isOfDq(launch) ? products.dqFlops : products.flops - products.dqFlops;
     }
     bytes.add(launch, fromCall, cost);
+    if (dispatch.isAttention())
+      cost.writtenBytes = bytesOfAttention(dispatch, launch);
     costs.push_back(std::move(cost));
   }
   return costs;

@@ -67,7 +67,7 @@ def Kernel_FormAttr : EnumAttr<Kernel_Dialect, Kernel_Form, "form"> {
     - `row`: the same, with some results that have an element for each point (softmax, norms);
     - `scatter`: one graph.scatter, which adds to the elements that its indices name;
     - `batch`: several small loop dispatches in one launch;
-    - `attention` (GPUs): one graph.attention or graph.attention_grad, whose scores stay in registers; it reads inputs, or slices and transposes of them, and yields results or their transposes.
+    - `attention` (GPUs): one graph.attention or graph.attention_grad, whose scores stay in registers; it reads inputs, or slices and transposes of them, and yields results, their transposes or concatenations of their heads.
   }];
 }
 

@@ -85,7 +85,8 @@ void Emitter::emit(const Twine &symbol, ArrayRef<unsigned> results, int64_t rows
   size_t inputs = positions.size();
   for (unsigned result : results)
     if (std::optional<kernel::HeadAccess> access = accessOf(op->getResult(result)))
-      positions.push_back(positionOf(access->buffer));
+      if (int64_t position = positionOf(access->buffer); !llvm::is_contained(positions, position))
+        positions.push_back(position);
   if (positions.size() == inputs)
     return;
   hero::KernelFunction emitted = hero::emitFunction(

@@ -116,11 +116,15 @@ void Resizer::resizeLines(const PictureView &picture, int count, uint8_t *out, p
   const auto bytes = int((high - low - 1) * picture.pixel) + channels; // of a line
   transposed_.resize(size_t(roundUp(bytes)) * kLanes);
   for (int x = 0; x < bytes; x += kLanes) {
+    uint8_t *to = transposed_.data() + x * kLanes;
+    if (count == kLanes && x + kLanes <= bytes) {
+      transpose(pixels + x, picture.row, to, kLanes);
+      continue;
+    }
     uint8_t block[kLanes * kLanes] = {};
-    const bool whole = count == kLanes && x + kLanes <= bytes;
-    for (int line = 0; line < count && !whole; ++line)
+    for (int line = 0; line < count; ++line)
       std::memcpy(block + line * kLanes, pixels + line * picture.row + x, size_t(std::min(kLanes, bytes - x)));
-    transpose(whole ? pixels + x : block, whole ? picture.row : kLanes, transposed_.data() + x * kLanes, kLanes);
+    transpose(block, kLanes, to, kLanes);
   }
   sums_.resize(size_t(roundUp(width)) * size_t(channels) * kLanes);
   sumAlongLines(transposed_.data(), picture.pixel, channels, columns_.first.data(), columns_.value.data(),

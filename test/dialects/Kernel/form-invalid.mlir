@@ -152,7 +152,7 @@ module attributes {kernel.target = #kernel.target<"sm_60">} {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
 func.func @relu_behind_attention(%q: tensor<1x1x16x16xf16>) -> tensor<1x1x16x16xf16> {
-  // expected-error @+2 {{states the form attention, but its body is not one attention and slices and transposes of its heads}}
+  // expected-error @+2 {{states the form attention, but its body is not one attention and slices, transposes and concatenations of its heads}}
   // expected-note @+1 {{hint: compute the rest in a dispatch of its own}}
   %0 = kernel.dispatch attention "a"(%q) : (tensor<1x1x16x16xf16>) -> tensor<1x1x16x16xf16> {
   ^bb0(%a: tensor<1x1x16x16xf16>):
@@ -194,7 +194,7 @@ func.func @attention_on_the_host(%q: tensor<1x1x16x16xf16>) -> tensor<1x1x16x16x
 module attributes {kernel.target = #kernel.target<"sm_80">} {
 func.func @twice(%q: tensor<1x1x16x16xf16>) -> (tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>) {
   // expected-error @+2 {{is an attention that yields one of its results twice}}
-  // expected-note @+1 {{hint: yield it once, as it is or transposed}}
+  // expected-note @+1 {{hint: yield it once, as it is, transposed or as a part of a concatenation}}
   %0:2 = kernel.dispatch attention "a"(%q) : (tensor<1x1x16x16xf16>) -> (tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>) {
   ^bb0(%a: tensor<1x1x16x16xf16>):
     %y, %l, %s = graph.attention %a, %a, %a {scale = 1.0 : f64} : (tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>) -> (tensor<1x1x16x16xf16>, tensor<1x1x16x1xf32>, tensor<1x1x16x1xf32>)

@@ -22,3 +22,21 @@ func.func @chain(%x: tensor<64x32xbf16>, %dy: tensor<64x32xbf16>) -> tensor<64x3
   %9 = graph.sub %7, %8 : (tensor<64x32xf32>, tensor<32xf32>) -> tensor<64x32xf32>
   return %9 : tensor<64x32xf32>
 }
+
+// What a small slice reads is computed for the slice alone, though two read that.
+// CHECK-LABEL: @sample
+// CHECK-NOT: kernel.dispatch {{.*}} -> tensor<64x32xf32> {
+// CHECK: return
+func.func @sample(%x: tensor<64x32xf32>, %dy: tensor<64x32xf32>) -> tensor<64x2xf32> {
+  %0 = graph.sigmoid %x : tensor<64x32xf32>
+  %1 = graph.mul %0, %x : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %2 = graph.tanh %1 : tensor<64x32xf32>
+  %3 = graph.mul %2, %dy : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %4 = graph.exp %3 : tensor<64x32xf32>
+  %5 = graph.mul %4, %dy : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %6 = graph.neg %5 : tensor<64x32xf32>
+  %7 = graph.slice %6 {starts = array<i64: 0, 0>, sizes = array<i64: 64, 2>, strides = array<i64: 1, 1>} : (tensor<64x32xf32>) -> tensor<64x2xf32>
+  %8 = graph.reduce_sum %7 {axes = array<i64: 0>, keepdims = false} : (tensor<64x2xf32>) -> tensor<2xf32>
+  %9 = graph.sub %7, %8 : (tensor<64x2xf32>, tensor<2xf32>) -> tensor<64x2xf32>
+  return %9 : tensor<64x2xf32>
+}

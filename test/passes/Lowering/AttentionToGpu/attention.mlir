@@ -47,6 +47,30 @@ func.func @gated(%q: tensor<2x4x80x16xf16>, %k: tensor<2x4x80x16xf16>, %v: tenso
   return %1, %dk, %dv : tensor<2x80x4x16xf16>, tensor<2x4x80x16xf16>, tensor<2x4x80x16xf16>
 }
 
+// Cotangents of queries, keys and values are written side by side, into the rows of one tensor.
+// CHECK-LABEL: func.func @joined(
+// CHECK: %[[W:.*]] = kernel.dispatch attention "attention_grad+transpose+concat"({{.*}}) {{.*}} -> tensor<2x80x10x16xf16>
+// CHECK-NOT: kernel.dispatch
+// CHECK: return %[[W]]
+func.func @joined(%q: tensor<2x6x80x16xf16>, %k: tensor<2x2x80x16xf16>, %v: tensor<2x2x80x16xf16>, %s: tensor<2x6x80x1xf32>, %dy: tensor<2x6x80x16xf16>) -> tensor<2x80x10x16xf16> {
+  %dq, %dk, %dv = graph.attention_grad %q, %k, %v from %s, %s, %s, %dy {scale = 0.25 : f64} : (tensor<2x6x80x16xf16>, tensor<2x2x80x16xf16>, tensor<2x2x80x16xf16>, tensor<2x6x80x1xf32>, tensor<2x6x80x1xf32>, tensor<2x6x80x1xf32>, tensor<2x6x80x16xf16>) -> (tensor<2x6x80x16xf16>, tensor<2x2x80x16xf16>, tensor<2x2x80x16xf16>)
+  %0 = graph.transpose %dq {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x6x80x16xf16>) -> tensor<2x80x6x16xf16>
+  %1 = graph.transpose %dk {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x2x80x16xf16>) -> tensor<2x80x2x16xf16>
+  %2 = graph.transpose %dv {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x2x80x16xf16>) -> tensor<2x80x2x16xf16>
+  %w = graph.concat %0, %1, %2 {axis = 2 : i64} : (tensor<2x80x6x16xf16>, tensor<2x80x2x16xf16>, tensor<2x80x2x16xf16>) -> tensor<2x80x10x16xf16>
+  return %w : tensor<2x80x10x16xf16>
+}
+
+// A value that something else reads, too, is concatenated by a launch of its own.
+// CHECK-LABEL: func.func @read_twice(
+// CHECK: kernel.dispatch attention
+// CHECK: kernel.dispatch pointwise "concat"
+func.func @read_twice(%q: tensor<2x6x80x16xf16>, %k: tensor<2x2x80x16xf16>, %v: tensor<2x2x80x16xf16>, %s: tensor<2x6x80x1xf32>, %dy: tensor<2x6x80x16xf16>) -> (tensor<2x8x80x16xf16>, tensor<2x2x80x16xf16>) {
+  %dq, %dk, %dv = graph.attention_grad %q, %k, %v from %s, %s, %s, %dy {scale = 0.25 : f64} : (tensor<2x6x80x16xf16>, tensor<2x2x80x16xf16>, tensor<2x2x80x16xf16>, tensor<2x6x80x1xf32>, tensor<2x6x80x1xf32>, tensor<2x6x80x1xf32>, tensor<2x6x80x16xf16>) -> (tensor<2x6x80x16xf16>, tensor<2x2x80x16xf16>, tensor<2x2x80x16xf16>)
+  %w = graph.concat %dq, %dk {axis = 1 : i64} : (tensor<2x6x80x16xf16>, tensor<2x2x80x16xf16>) -> tensor<2x8x80x16xf16>
+  return %w, %dk : tensor<2x8x80x16xf16>, tensor<2x2x80x16xf16>
+}
+
 // Keys that a number above the lowest ones hides are seen, so the mask and the number stay.
 // CHECK-LABEL: func.func @seen_behind_the_mask
 // CHECK: graph.attention %{{.*}} mask %{{.*}} {fill = -1.000000e+04 : f64, scale = 2.500000e-01 : f64}
