@@ -200,6 +200,7 @@ void JpegDecoder::decode(int channels, int32_t leastWidth, int32_t leastHeight, 
   });
   if (!done)
     s.refuse();
+  header.reduction = int(8 / info.scale_num);
   header.width = int32_t(info.output_width);
   header.height = int32_t(info.output_height);
   size_t count = size_t(info.output_width) * info.output_height;

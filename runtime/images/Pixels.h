@@ -11,8 +11,18 @@ namespace mpc::images {
 struct Header {
   int32_t width = 0, height = 0;
   int orientation = 1; ///< EXIF's: 1 to 8
+  int reduction = 1;   ///< 1, 2, 4 or 8: a decoded pixel covers so many of the file's in each direction
   /// Returns whether a viewer shows the picture's rows as columns.
   bool sideways() const { return orientation >= 5; }
+  /// Returns whether a viewer shows what the file has on its right or bottom on the left, and on the top.
+  bool endsOnTheLeft() const { return orientation == 2 || orientation == 3 || orientation == 6 || orientation == 7; }
+  bool endsOnTheTop() const { return orientation == 3 || orientation == 4 || orientation == 7 || orientation == 8; }
+};
+
+/// Where decoded pixels lie in a picture: pixel (x, y) covers the square of `reduction` pixels in each direction that
+/// begins at (left + x * reduction, top + y * reduction). Squares at the edges may reach beyond the picture.
+struct Coverage {
+  int reduction = 1, left = 0, top = 0;
 };
 
 /// The largest width and height, and the most pixels: Pillow refuses what has more (2 * 89478485).

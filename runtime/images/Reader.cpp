@@ -84,8 +84,14 @@ mpc_picture Reader::decode(int channels, int32_t leastWidth, int32_t leastHeight
     orient(pixels, header.width, header.height, channels, header.orientation, turned);
     pixels = turned;
   }
-  if (header.sideways())
+  int32_t width = header_.width, height = header_.height;
+  if (header.sideways()) {
     std::swap(header.width, header.height);
+    std::swap(width, height);
+  }
+  // The last pixel of a row or column covers less where the reduction does not divide the size.
+  coverage_ = {header.reduction, header.endsOnTheLeft() ? width - header.width * header.reduction : 0,
+               header.endsOnTheTop() ? height - header.height * header.reduction : 0};
   return {header.width, header.height, channels, int64_t(header.width) * channels, pixels};
 }
 

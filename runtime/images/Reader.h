@@ -19,6 +19,8 @@ public:
   mpc_picture_size look(int64_t sample);
   /// Decodes the picture that look() opened last (mpc/data.h).
   mpc_picture decode(int channels, int32_t leastWidth, int32_t leastHeight);
+  /// Returns where the pixels that decode() gave lie in the picture.
+  Coverage coverage() const { return coverage_; }
   /// Returns where the sample that look() opened last comes from.
   std::string describe() const { return sample_ < 0 ? "" : source_.describe(sample_); }
 
@@ -43,6 +45,7 @@ private:
   PngDecoder png_;
   bool isPng_ = false, ready_ = false;
   Header header_;
+  Coverage coverage_;
   Buffer file_, pixels_, turned_;
 };
 

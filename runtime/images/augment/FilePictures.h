@@ -17,7 +17,13 @@ public:
   }
   PictureView decode(int channels, PictureSize least) override {
     const mpc_picture picture = reader_.decode(channels, least.width, least.height);
-    return {{picture.width, picture.height}, channels, ptrdiff_t(picture.row_bytes), channels, 1, picture.pixels};
+    return {{picture.width, picture.height},
+            channels,
+            ptrdiff_t(picture.row_bytes),
+            channels,
+            1,
+            picture.pixels,
+            reader_.coverage()};
   }
   std::string describe(int64_t sample) const override { return source_.describe(sample); }
   const Source *source() const override { return &source_; }

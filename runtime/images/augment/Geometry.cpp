@@ -14,7 +14,7 @@ using rt::concat;
 using rt::fail;
 
 /// The longest side of a resized picture. Only a window of it is ever made.
-static constexpr int64_t kMostExtent = 1 << 26;
+static constexpr int64_t kLongestSide = 1 << 26;
 
 /// Resizes everything, as torchvision's Resize does.
 static void resize(Geometry &g, const PictureStep &step, PictureSize target, rt::FunctionRef<std::string()> where) {
@@ -24,7 +24,7 @@ static void resize(Geometry &g, const PictureStep &step, PictureSize target, rt:
   } else if (step.numbers.size() == 1) {
     const int64_t side = int64_t(step.numbers[0]), width = g.resized.width, height = g.resized.height;
     const int64_t longer = side * std::max(width, height) / std::min(width, height);
-    if (longer > kMostExtent)
+    if (longer > kLongestSide)
       fail(where(), concat("the picture would have a side of ", longer, " pixels after resize:", side),
            "remove it, or write resize alone, which changes its shape");
     to = width <= height ? PictureSize{int(side), int(longer)} : PictureSize{int(longer), int(side)};

@@ -142,11 +142,14 @@ void Maker::make(int64_t sample, const mpc_draw &draw, uint8_t *planes) {
     std::memset(planes, 0, pixels * size_t(channels_));
   if (inside.size.width > 0 && inside.size.height > 0) {
     uint8_t *to = planes + (top - g.window.y) * row + (left - g.window.x);
-    const double shrunkX = double(view.size.width) / full.width, shrunkY = double(view.size.height) / full.height;
+    const Coverage &at = view.coverage;
+    const double reduction = at.reduction;
     if (whole)
       copyWindow(view, {int(g.box.x) + inside.x, int(g.box.y) + inside.y, inside.size}, to, row, plane);
     else
-      resizer_.run(view, {g.box.x * shrunkX, g.box.y * shrunkY, g.box.width * shrunkX, g.box.height * shrunkY},
+      resizer_.run(view,
+                   {(g.box.x - at.left) / reduction, (g.box.y - at.top) / reduction, g.box.width / reduction,
+                    g.box.height / reduction},
                    g.resized, inside, to, row, plane);
   }
   for (int c = 0; c < channels_; ++c) {

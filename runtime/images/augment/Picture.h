@@ -2,6 +2,8 @@
 // Pictures in memory, and what gives them.
 #pragma once
 
+#include "runtime/images/Pixels.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -24,6 +26,7 @@ struct PictureView {
   int channels = 0;
   ptrdiff_t row = 0, pixel = 0, plane = 0; // in bytes
   const uint8_t *pixels = nullptr;
+  Coverage coverage = {};
 
   uint8_t at(int x, int y, int channel) const { return pixels[y * row + x * pixel + channel * plane]; }
 };
