@@ -1,7 +1,7 @@
 //===- Recognize.cpp - composed forms that have an op of their own ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Passes.td. The patterns are in the other files of this folder that Recognizers.h names.
+// See Passes.td. Recognizers.h lists the sets of patterns.
 // Applying them ends because each rewrite takes away one op that no rewrite makes: a logarithm of a sigmoid, softmax or
 // sum; a product with a softmax; a product with 1 + erf or 1 + tanh, or with a sigmoid; a product of a value with
 // itself; a quotient or product that ends a norm or applies its scale or bias; a reshape of a norm.

@@ -114,10 +114,7 @@ SmallVector<Value, 3> kernel::resultsIn(Value yielded) {
   Operation *op = yielded.getDefiningOp();
   if (!writesInPlace(op))
     return {yielded};
-  return llvm::map_to_vector<3>(op->getOperands(), [](Value v) -> Value {
-    OpResult result = rowsOf(v);
-    return result ? Value(result) : v;
-  });
+  return llvm::map_to_vector<3>(op->getOperands(), [](Value v) -> Value { return rowsOf(v); });
 }
 
 //===-- Which attention has a kernel, and what it costs --------------------------------------===//
