@@ -7,6 +7,7 @@ minutes or hours, as --count says.
     fuzz.py --build build --count 20000 --compiled 0.2 --out build/differential
     fuzz.py --build build --count 1000 --scans              graphs that have a Scan each
     fuzz.py --build build --count 300 --recurrent           graphs that have an RNN, GRU or LSTM each
+    fuzz.py --build build --count 1000 --movement           graphs that have a chain of Concat, Slice, Pad and Split each
     fuzz.py --build build --seed 4711                       one graph, everything
 
 Faults are shrunk and saved under --out, in one folder for each distinct fault: graph.json, model.onnx, data.npz, and reason.txt with the seed.
@@ -63,7 +64,7 @@ class Campaign:
         os.makedirs(arguments.out, exist_ok=True)
 
     def run(self, seed):
-        graph = generate(seed, "scan" if self.arguments.scans else "recurrent" if self.arguments.recurrent else "")
+        graph = generate(seed, self.arguments.must_have)
         if graph is None:
             self.counts["no graph"] += 1
             return []
@@ -158,8 +159,9 @@ def main():
     parser.add_argument("--count", type=int, default=1000, help="how many seeds")
     parser.add_argument("--compiled", type=float, default=0.2, help="share that is compiled and run, too")
     parser.add_argument("--programs", type=float, default=0.005, help="share that goes through the commands, on the host or the emulated GPU")
-    parser.add_argument("--scans", action="store_true", help="each graph has a Scan")
-    parser.add_argument("--recurrent", action="store_true", help="each graph has an RNN, GRU or LSTM")
+    family = parser.add_mutually_exclusive_group()
+    for option, kind, what in (("--scans", "scan", "a Scan"), ("--recurrent", "recurrent", "an RNN, GRU or LSTM"), ("--movement", "movement", "a chain of Concat, Slice, Pad and Split")):
+        family.add_argument(option, dest="must_have", action="store_const", const=kind, default="", help=f"each graph has {what}")
     parser.add_argument("--seed", type=int, help="this one graph, everything")
     parser.add_argument("--graph", help="a graph.json that was saved, everything")
     parser.add_argument("--shrink-seconds", type=float, default=15, help="for each fault; 0: do not")

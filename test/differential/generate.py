@@ -4,6 +4,7 @@ import numpy as np
 
 import families as plain
 import families_nn as nn
+from families_movement import MOVES, with_movement
 from families_recurrent import recurrent, with_recurrent
 from families_scan import scan
 from builder import Builder, Reject
@@ -18,21 +19,23 @@ WEIGHTS = np.array([w for _, w in FAMILIES], float) / sum(w for _, w in FAMILIES
 
 
 def generate(seed, must_have=""):
-    """Returns the graph of a seed, or None where the seed leads to none that can be trained. `must_have` is empty, or what it has in any case: "scan" or "recurrent" (RNN, GRU, LSTM)."""
+    """Returns the graph of a seed, or None where the seed leads to none that can be trained. `must_have` is empty, or what it has in any case: "scan", "recurrent" (RNN, GRU, LSTM) or
+    "movement" (a chain of concatenations, slices, pads and splits)."""
     b = Builder(seed)
     try:
         begin(b)
         if must_have:
             nodes(b, b.number(0, 3))
-            {"scan": with_scan, "recurrent": with_recurrent}[must_have](b)
-            nodes(b, len(b.graph.nodes) + b.number(0, 3))
+            {"scan": with_scan, "recurrent": with_recurrent, "movement": with_movement}[must_have](b)
+            if must_have != "movement":  # which ends with the sum that is trained
+                nodes(b, len(b.graph.nodes) + b.number(0, 3))
         else:
             nodes(b, b.number(1, 4) if b.chance(0.2) else b.number(3, 14))
         finish(b)
     except Reject:
         return None
     prune(b)
-    wanted = {"": None, "scan": {"Scan"}, "recurrent": {"RNN", "GRU", "LSTM"}}[must_have]
+    wanted = {"": None, "scan": {"Scan"}, "recurrent": {"RNN", "GRU", "LSTM"}, "movement": set(MOVES)}[must_have]
     return b.graph if not wanted or any(node.op in wanted for node in b.graph.nodes) else None
 
 

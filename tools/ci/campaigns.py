@@ -8,7 +8,7 @@ usage: tools/ci/campaigns.py --build build [--python /path/to/python] [--scale 1
 begin at --seed. By default that is 30,000 times the days since 2020, so that the runs of two days share none as long as --scale is at most 1.1. Two campaigns run at a time. Each writes BUILD/campaigns/NAME.log; BUILD/campaigns/table.md is the table, in which a campaign that failed is
 marked. Exit status 1 when one failed.
 
-The campaigns `differential`, `scans` and `norms` need numpy, onnx and torch in the Python that --python names.
+The campaigns `differential`, `scans`, `movement` and `norms` need numpy, onnx and torch in the Python that --python names.
 """
 import argparse
 import concurrent.futures
@@ -49,6 +49,8 @@ def campaigns(options):
                           "--out", os.path.join(options.build, "campaigns", "differential")], r"^\d+ graphs"),
         ("scans", [options.python, "-B", "test/differential/fuzz.py", "--build", options.build, "--first", str(options.seed), "--count", count(1300), "--scans", "--compiled", "0.25",
                    "--out", os.path.join(options.build, "campaigns", "scans")], r"^\d+ graphs"),
+        ("movement", [options.python, "-B", "test/differential/fuzz.py", "--build", options.build, "--first", str(options.seed), "--count", count(1000), "--movement", "--compiled", "0.5",
+                      "--out", os.path.join(options.build, "campaigns", "movement")], r"^\d+ graphs"),
         ("mutants", test("test/tools/mutants_test.py", "--scans", count(2000), "--ir", count(3000), "--first", str(options.seed)), verdict),
         ("import", fuzz(210000, "import"), ran),
         ("mlir", fuzz(210000, "mlir"), ran),
