@@ -170,14 +170,16 @@ std::string training::lossOutput(EntryBuilder &entry, StringRef spec) {
   return own.size() == 1 ? own[0] : "";
 }
 
-/// Returns the prediction for a loss that has an activation of its own: the operand of the network's own activation.
-static Value scoresOf(const LossSpec &spec, Value v) {
+/// Returns the prediction for a loss that has an activation of its own: the operand of the network's own activation. A
+/// softmax over other dimensions than the classes is another function, and stays.
+static Value scoresOf(EntryBuilder &entry, const LossSpec &spec, StringRef target, Value v) {
   auto probabilities = stripViews(v).getDefiningOp<ProbabilityOpInterface>();
   if (!probabilities || shapeOf(v) != shapeOf(probabilities->getResult(0)))
     return v;
-  if (spec.form->kind == LossTarget::Sequences && probabilities.getClassAxis() != typeOf(v).getRank() - 1)
-    return v; // the classes are the last dimension
-  OwnActivation activation = probabilities.getClassAxis() ? OwnActivation::OverClasses : OwnActivation::PerElement;
+  std::optional<int64_t> axis = probabilities.getClassAxis();
+  if (axis && !areClasses(entry, spec, target, shapeOf(v), *axis))
+    return v;
+  OwnActivation activation = axis ? OwnActivation::OverClasses : OwnActivation::PerElement;
   return activation == spec.form->activation ? probabilities->getOperand(0) : v;
 }
 
@@ -261,7 +263,7 @@ FailureOr<Value> training::attachLoss(EntryBuilder &entry, StringRef text, bool 
   if (!isFloat(v))
     return emitErrorWithHint(entry.loc, "output '" + name + "' is not a float tensor",
                              "a loss compares float predictions with a target");
-  Value scores = scoresOf(*spec, v);
+  Value scores = scoresOf(entry, *spec, target, v);
   if (scores != v)
     entry.assume("--loss=" + text.str() + ": takes the input of the " + onnxName(stripViews(v).getDefiningOp()) +
                  " that makes '" + name.str() + "', for it has one of its own");
@@ -311,7 +313,7 @@ std::optional<LossProbabilities> training::lossProbabilities(EntryBuilder &entry
   if (failed(spec) || !spec->probabilities)
     return std::nullopt;
   auto [name, target] = splitNames(spec->names, [&](StringRef name) { return bool(entry.output(name)); });
-  Value scores = scoresOf(*spec, entry.output(name));
+  Value scores = scoresOf(entry, *spec, target, entry.output(name));
   return LossProbabilities{scores, target.str(), classAxis(*spec, typeOf(scores).getRank())};
 }
 

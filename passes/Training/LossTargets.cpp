@@ -34,6 +34,27 @@ int64_t training::classAxis(const LossSpec &spec, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
+/// Returns whether labels (null if there are none) are the scores' shape without this dimension.
+static bool fits(Value labels, ArrayRef<int64_t> shape, int64_t axis) {
+  return labels && shapeOf(labels) == ArrayRef<int64_t>(without(shape, axis));
+}
+
+bool training::areClasses(EntryBuilder &entry, const LossSpec &spec, StringRef target, ArrayRef<int64_t> shape,
+                          int64_t axis) {
+  const int64_t rank = int64_t(shape.size());
+  if (spec.form->kind == LossTarget::Sequences)
+    return axis == rank - 1;
+  Value labels = spec.axis || rank < 3 || spec.probabilities ? Value() : entry.argument(target);
+  bool fitted = false;
+  for (int64_t candidate : {int64_t(1), rank - 1})
+    if (fits(labels, shape, candidate)) {
+      fitted = true;
+      if (axis == candidate)
+        return true;
+    }
+  return !fitted && axis == classAxis(spec, rank);
+}
+
 //===-- Labels ----------------------------------------------------------------------===//
 
 namespace {
@@ -58,7 +79,7 @@ private:
   std::string written(int64_t atAxis) const {
     return (Twine("--loss=") + spec.form->name + ":" + prediction.name + ":" + name + ",axis=" + Twine(atAxis)).str();
   }
-  bool fits(int64_t atAxis) const { return labels && shapeOf(labels) == ArrayRef<int64_t>(without(shape, atAxis)); }
+  bool fits(int64_t atAxis) const { return ::fits(labels, shape, atAxis); }
 
   EntryBuilder &entry;
   StringRef name;

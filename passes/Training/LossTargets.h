@@ -31,6 +31,10 @@ struct Labelled {
 /// Returns the dimension of the classes of scores: the one that the spec says, which may count from the end, or behind
 /// the batch, except for rank 3, whose classes lie at the end.
 int64_t classAxis(const LossSpec &spec, int64_t rank);
+/// Returns whether the classes of a prediction of this shape are this dimension, as the finder of labels decides it:
+/// by axis=, by the labels where the network has an input of that name, or by the rank.
+bool areClasses(EntryBuilder &entry, const LossSpec &spec, llvm::StringRef target, llvm::ArrayRef<int64_t> shape,
+                int64_t axis);
 
 /// Returns the scores and labels of a prediction [N, ...] whose classes lie along one of its dimensions. The labels are
 /// the data input `name`, whose shape is the prediction's without that dimension. The spec says which dimension it is,

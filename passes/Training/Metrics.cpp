@@ -213,7 +213,7 @@ private:
            shapeOf(logits) == shapeOf(own->logits);
   }
   /// Returns the operand of the network's own softmax (of classes) or sigmoid, and changes the name then.
-  Value beforeActivation(Value v, bool ofClasses, std::string &name);
+  Value beforeActivation(Value v, std::optional<int64_t> classAxis, std::string &name);
 
   EntryBuilder &entry;
   Classification classification;
@@ -233,10 +233,9 @@ static std::string typeText(Value v) {
   return text;
 }
 
-Value MetricBuilder::beforeActivation(Value v, bool ofClasses, std::string &name) {
+Value MetricBuilder::beforeActivation(Value v, std::optional<int64_t> classAxis, std::string &name) {
   auto activation = stripViews(v).getDefiningOp<ProbabilityOpInterface>();
-  if (!activation || shapeOf(v) != shapeOf(activation->getResult(0)) ||
-      activation.getClassAxis().has_value() != ofClasses)
+  if (!activation || shapeOf(v) != shapeOf(activation->getResult(0)) || activation.getClassAxis() != classAxis)
     return v;
   do
     name += ".scores";
@@ -304,7 +303,7 @@ LogicalResult MetricBuilder::addLabels(const MetricSpec &spec, StringRef text, V
   if (failed(checkClasses(spec, text, shapeOf(logits)[*axis])))
     return failure();
   std::string name = spec.output;
-  Value scores = spec.kind->raw ? beforeActivation(logits, /*ofClasses=*/true, name) : logits;
+  Value scores = spec.kind->raw ? beforeActivation(logits, axis, name) : logits;
   entry.keepArgument(labels);
   return append(spec, text, {scores, *axis, ofTheLoss ? own->ignored : std::nullopt}, name, spec.target);
 }
@@ -332,7 +331,7 @@ LogicalResult MetricBuilder::addTargets(const MetricSpec &spec, StringRef text, 
                              "write :macro or :micro");
   std::string name = spec.output;
   if (spec.kind->raw)
-    scores = beforeActivation(scores, /*ofClasses=*/false, name);
+    scores = beforeActivation(scores, /*classAxis=*/std::nullopt, name);
   entry.keepArgument(targets);
   return append(spec, text, {scores, axis}, name, spec.target);
 }

@@ -74,7 +74,7 @@ Classification training::findClassification(Value loss) {
   Value scores = op.getScores();
   Classification result{scores, op.getLabels(), shapeOf(scores)[1], op.getIgnoreIndex()};
   // The largest log-probability is the largest logit, and logits are what people expect of `predict`.
-  if (auto logSoftmax = scores.getDefiningOp<LogSoftmaxOp>())
+  if (auto logSoftmax = scores.getDefiningOp<LogSoftmaxOp>(); logSoftmax && logSoftmax.getAxis() == 1)
     result.logits = logSoftmax.getX();
   return result;
 }

@@ -273,9 +273,16 @@ def scores_of(graph, values, kind, prediction):
     node = makers.get(prediction)
     while node and node.op in VIEWS and values[node.inputs[0]].is_floating_point():
         node = makers.get(node.inputs[0])
-    if node and node.op in OWN_ACTIVATION.get(kind, ()) and values[node.outputs[0]].shape == values[prediction].shape:
+    if node and node.op in OWN_ACTIVATION.get(kind, ()) and values[node.outputs[0]].shape == values[prediction].shape and (node.op == "Sigmoid" or over_classes(graph, node, values)):
         return values[node.inputs[0]]
     return values[prediction]
+
+
+def over_classes(graph, softmax, values):
+    """Whether a softmax of scores [N, classes] is over the classes. Before opset 13 it is over all dimensions from its axis on."""
+    rank, whole = values[softmax.inputs[0]].dim(), graph.opset < 13
+    axis = softmax.attributes.get("axis", 1 if whole else -1) % rank
+    return axis == 1 or (whole and axis == 0 and values[softmax.inputs[0]].shape[0] == 1)
 
 
 def cross_entropy(x, t, **options):

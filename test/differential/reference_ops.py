@@ -196,9 +196,10 @@ op("ArgMin")(arg_extreme(False))
 def _(a, x, o):
     axis = ints(x[1])[0] % x[0].dim()
     v = torch.flip(x[0], [axis]) if a.get("reverse", 0) else x[0]
-    y = torch.cumsum(v, axis)
     if a.get("exclusive", 0):
-        y = y - v
+        # The sums before v are those of v moved on by one: to subtract v from its own sums would lose small numbers behind large ones.
+        v = torch.cat([torch.zeros_like(v.narrow(axis, 0, min(1, v.shape[axis]))), v], axis).narrow(axis, 0, v.shape[axis])
+    y = torch.cumsum(v, axis)
     return torch.flip(y, [axis]) if a.get("reverse", 0) else y
 
 
