@@ -63,6 +63,7 @@ LOSSES = {
     "cross-entropy/pixels": ("softmax_cross_entropy:logits:labels", lambda: Scores(move=True), PIXELS, torch.ones(2, 3, 2, dtype=torch.int64), lambda y, t: functional.cross_entropy(y, t)),
     "cross-entropy/softmax": ("softmax_cross_entropy:logits:labels", lambda: Scores(nn.Softmax(-1)), (2, 4), LABELS2, lambda y, t: functional.nll_loss(y.log(), t)),
     "cross-entropy/log-softmax": ("softmax_cross_entropy:logits:labels", lambda: Scores(nn.LogSoftmax(-1)), (2, 4), LABELS2, lambda y, t: functional.nll_loss(y, t)),
+    "cross-entropy/other-softmax": ("softmax_cross_entropy:logits:labels", lambda: Scores(nn.Softmax(0)), (2, 4), LABELS2, functional.cross_entropy),
     "cross-entropy/probabilities": ("softmax_cross_entropy:logits:labels,probabilities", Scores, (2, 4), SHARES, functional.cross_entropy),
     "cross-entropy/probabilities-options": ("softmax_cross_entropy:logits:labels,probabilities,axis=1,label_smoothing=0.1,weight=0.5/1/2", lambda: Scores(move=True), TOKENS, SHARES3,
                                             lambda y, t: functional.cross_entropy(y, t, weight=y.new_tensor(WEIGHT), label_smoothing=0.1)),
@@ -86,8 +87,10 @@ def loss_of(text, make, shape, labels, wanted):
         expect_step(arrays, module, wanted(module(x), labels), "own/", 1e-5)
         module.double()
         expect_step(arrays, module, wanted(module(x.double()), labels if labels.dtype == torch.int64 else labels.double()))
+        # A softmax over the samples takes the same from all of them, so the bias in front of it has no gradient and no relative error.
+        measured = ["loss", *(name for name in ("fc.weight", "head.bias") if np.linalg.norm(arrays["grad/" + name]) > 1e-9)]
         for kind, limit in (("bfloat16", 0.1), ("float16", 0.02)):
-            expect(all(float(arrays[f"error/{kind}/{name}"]) < limit for name in ("loss", "fc.weight", "head.bias")), f"errors of {kind} are large")
+            expect(all(float(arrays[f"error/{kind}/{name}"]) < limit for name in measured), f"errors of {kind} are large")
         expect("value/logits" in arrays and arrays["value/logits"].shape == (3,), f"values {[key for key in arrays if key.startswith('value/')]}")
     return case
 

@@ -32,7 +32,7 @@ class Loss:
         self.weight = options.get("weight")
         self.reduction = options.get("reduction", "mean")
         self.probabilities = options.get("probabilities", False)  # whether labels are probabilities of classes, in the shape of the scores
-        self.activation = ""  # ONNX's name of the activation that makes the prediction and that the loss has itself
+        self.activation, self.activation_axis = "", None  # ONNX's name of the activation that makes the prediction and that the loss has itself, and a softmax's dimension
 
     def class_axis(self, scores, labels):
         """Returns the dimension of the classes: what the user said, or where the labels fit, else the last of rank 3 and dimension 1 of other ranks."""
@@ -97,7 +97,7 @@ class Loss:
         if self.form == "output":
             return x.reshape(())
         target = target[self.target]
-        if self.activation:
+        if self.activation and (self.form not in CLASSES or self.activation_axis % x.dim() == self.class_axis(x, target)):
             x = self.scores(x, scores_of(outputs[self.prediction]))
         if self.form not in CLASSES:
             return ELEMENTS[self.form](x, target.to(x.dtype), reduction=self.reduction)
@@ -184,12 +184,12 @@ def inferred(outputs):
 
 
 def activation_behind(graph, name, form):
-    """Returns ONNX's name of the activation that makes an output and that the loss has itself, or "": mpc takes its input then."""
+    """Returns ONNX's name of the activation that makes an output and that the loss has itself, or "", and the dimension of a softmax. Where that has the classes, mpc takes its input."""
     makers = {output: node for node in graph.node for output in node.output}
     node = makers.get(name)
     while node is not None and node.op_type in VIEWS:
         node = makers.get(node.input[0])
     if node is None or node.op_type not in OWN_ACTIVATION.get(form, ()):
-        return ""
+        return "", None
     axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), -1)
-    return node.op_type if form != "ctc" or axis in (-1, 2) else ""  # its classes are the last of three dimensions
+    return node.op_type if form != "ctc" or axis in (-1, 2) else "", axis  # the classes of ctc are the last of three dimensions

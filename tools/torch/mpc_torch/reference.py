@@ -144,7 +144,7 @@ def chosen_loss(made, inputs, outputs, text, labels, graph):
     twice = [name for name in loss.targets if name in inputs and name in labels]
     if twice:
         raise ExportError(f"'{twice[0]}' is an input of forward, and labels are given for it too\nhint: leave out --label (labels=)")
-    loss.activation = losses.activation_behind(graph, loss.prediction, loss.form)
+    loss.activation, loss.activation_axis = losses.activation_behind(graph, loss.prediction, loss.form)
     batch = next((value.shape[0] for value in inputs.values() if isinstance(value, torch.Tensor) and value.dim() > 0), None)
     target, drawn = loss.complete(prediction, {name: inputs.get(name, labels.get(name)) for name in loss.targets}, batch)
     return loss, target, drawn, notes
