@@ -189,6 +189,8 @@ FailureOr<Manifest> mpc::buildManifest(ModuleOp module, const ProgramInfo &info,
             {"model", info.model},
             {"precision", {{"type", info.precision}, {"opt_level", info.optLevel}}},
             {"batch", info.batch}};
+  if (!info.loss.empty())
+    j["loss"] = info.loss;
   j["variables"] = variablesJson(module, data);
   j["steps"] = stepsJson(module);
   j["metrics"] = json::array();

@@ -7,6 +7,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace mpc;
 
@@ -46,6 +48,7 @@ static ProgramInfo describe(ModuleOp module, StringRef modelName, const Training
   if (training) {
     info.precision = training->precision;
     info.optLevel = training->precision == "fp32" ? "O0" : training->optLevel;
+    info.loss = training->steps.empty() ? training->loss : llvm::join(training->steps, " ");
   }
   for (auto entry : module.getOps<FunctionOpInterface>())
     for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)

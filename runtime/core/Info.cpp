@@ -115,7 +115,9 @@ std::string describeProgram(const Program &program, bool asJson) {
     return info.dump(2) + "\n";
   const Manifest &manifest = program.manifest();
   std::string out = concat("model       ", manifest.model, "  (", manifest.producer, ")\n");
-  out += concat("precision   ", manifest.precisionType, " ", manifest.optLevel, "\nbatch       ", manifest.batch, "\n");
+  out += concat("precision   ", manifest.precisionType, " ", manifest.optLevel, "\n");
+  out += concat(manifest.loss.empty() ? "" : "loss        ", manifest.loss,
+                manifest.loss.empty() ? "batch       " : "\nbatch       ", manifest.batch, "\n");
   out += concat("parameters  ", info["parameters"]["values"].get<int64_t>(), " in ",
                 info["parameters"]["tensors"].get<int64_t>(), " tensors\n");
   out += concat("state       ", bytesText(info["state_bytes"]), "\n");

@@ -262,7 +262,7 @@ struct Plan {
 };
 
 struct Manifest {
-  std::string producer, model, precisionType, optLevel;
+  std::string producer, model, precisionType, optLevel, loss;
   int64_t batch = 1;
   std::vector<Variable> variables;
   std::vector<Step> steps;

@@ -359,6 +359,7 @@ Manifest parseAll(const json &root) {
     manifest.precisionType = text(root.at("precision"), "type");
     manifest.optLevel = text(root.at("precision"), "opt_level");
   }
+  manifest.loss = text(root, "loss");
   manifest.batch = integer(root, "batch", 1);
   for (const json &item : root.at("variables"))
     manifest.variables.push_back(parseVariable(item));

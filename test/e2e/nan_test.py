@@ -217,8 +217,21 @@ def equal_numbers():
         check(status == 0 and len(lines) == 128 and all(np.isfinite(line["loss"]) for line in lines), status, err)
 
 
+def equal_gradients():
+    """The variance that a centred RMSprop divides by is that of gradients, the same in each step here: rounding makes it negative for most of them."""
+    with harness.folder() as folder:
+        g = Graph()
+        y = g.node("Mul", [g.input("x", [BATCH, 64]), g.constant("w", np.zeros(64, np.float32))], "y")
+        g.node("ReduceMean", [y], "loss", keepdims=0)
+        compiled(folder, g.output("loss", []), "--loss=output:loss", "--precision=fp32", "--optimizer=rmsprop,alpha=0.125,centered=1")
+        np.savez(f"{folder}/data.npz", x=np.repeat(np.random.default_rng(1).uniform(1, 100, (1, 64)).astype(np.float32), SAMPLES, axis=0))
+        status, out, err, lines = train(folder, "--lr=1e-9", steps=50)
+        check(status == 0 and len(lines) == 50 and all(np.isfinite(line["loss"]) for line in lines), status, err)
+
+
 CASES = {
     "equal numbers": equal_numbers,
+    "equal gradients": equal_gradients,
     "the third convolution": third_convolution(),
     "the third convolution, O2": third_convolution("--opt-level=O2"),
     "a falling scale": falling_scale,

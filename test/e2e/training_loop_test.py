@@ -223,6 +223,26 @@ def resumed_otherwise():
         check(p.log("lr") == rates, p.log("lr"))
 
 
+def resumed_by_another_program():
+    """Where a program was compiled otherwise than the one of the checkpoint, a note says how; where it cannot go on, so does the error."""
+    with Program("--lr=0.5", "--weight-decay=1e-3") as p:
+        common = ["train", "--data", "data.npz", "--checkpoint-dir", "ck"]
+        p.run(*common)
+
+        def compile_again(*options):
+            harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", f"--batch={BATCH}", "--metric=accuracy,top2,confusion", *options], cwd=p.path)
+
+        other = "from here on the program has"
+        check(other not in p.run(*common, "--epochs=2", "--resume"), "a note where nothing differs")
+        compile_again("--loss=softmax_cross_entropy:y:t,label_smoothing=0.1", "--precision=fp32", "--lr=0.25", "--weight-decay=1e-3")
+        text = p.run(*common, "--epochs=3", "--resume")
+        step = "step main: sgd, lr {}, dampening 0, momentum 0, nesterov 0, weight_decay 0.001"
+        check(f"note: {other} loss softmax_cross_entropy:y:t,label_smoothing=0.1; {step.format(0.25)} in place of loss softmax_cross_entropy:y:t; {step.format(0.5)}\n" in text, text)
+        compile_again("--loss=softmax_cross_entropy:y:t", "--precision=fp16", "--lr=0.25")
+        status, _, error = harness.run(["./program", *common, "--epochs=4", "--resume"], cwd=p.path)
+        check(status == 1 and "this program has precision fp16 O1; loss softmax_cross_entropy:y:t; " in error and "in place of precision fp32 O0; " in error, error)
+
+
 def resumed_steps():
     """The rates of several optimizers come from the checkpoint; a rate for all of them takes the place of each."""
     with Program("--step=a.b:params=^w:optimizer=sgd", "--step=c:params=^w:optimizer=sgd") as p:
@@ -294,6 +314,7 @@ CASES = {
     "evaluations within an epoch": within_an_epoch,
     "windows": windows,
     "a resumed training with other options": resumed_otherwise,
+    "a resumed training by another program": resumed_by_another_program,
     "a resumed training of several optimizers": resumed_steps,
     "a terminal": terminal,
     "classes": per_class,

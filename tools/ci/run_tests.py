@@ -74,7 +74,7 @@ def checked(name, counts, results, status):
 # What `--quick` runs: folders of lit, suites of GoogleTest and scripts.
 QUICK = {
     "lit": ["dialects", "passes", "e2e/scaling", "e2e/optimizers", "runtime/cuda"],
-    "ctest": "^(Gradient|LossScaling|Clipping|Accumulation|Calibration|Sgd|Ada|Optimizers|MasterWeights|SampleLoss|Decompose|OpKernel|ColumnSums.(Chosen|Mma|Simt|Wgmma$)|mpc-runtime-tests|Wgmma.*Matmul1)",
+    "ctest": "^((Ops/)?Gradient|LossScaling|Clipping|Accumulation|Calibration|Sgd|Ada|Lamb|Lars|Lion|NAdam|RMSprop|Optimizers|MasterWeights|SampleLoss|Decompose|OpKernel|ColumnSums.(Chosen|Mma|Simt|Wgmma$)|mpc-runtime-tests|Wgmma.*Matmul1)",
     "scripts": ["e2e/loss_options_test.py", "e2e/scan_test.py"],
 }
 

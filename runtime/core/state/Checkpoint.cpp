@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/core/state/Checkpoint.h"
 
+#include "runtime/core/Info.h"
 #include "runtime/core/NonFinite.h"
 #include "runtime/core/state/Network.h"
 #include "runtime/core/state/Safetensors.h"
@@ -47,6 +48,8 @@ static constexpr char kWatches[] = "watches";
 static constexpr char kEvaluationDue[] = "evaluation_due";
 /// The key of Cursor::options.
 static constexpr char kOptions[] = "options";
+/// The key of trainingText.
+static constexpr char kTraining[] = "training";
 
 /// Returns a number of each optimizer: "1,4".
 static std::string eachText(const Manifest &manifest, int64_t Step::*number) {
@@ -54,6 +57,12 @@ static std::string eachText(const Manifest &manifest, int64_t Step::*number) {
   for (const Step &step : manifest.steps)
     text += concat(text.empty() ? "" : ",", step.*number);
   return text;
+}
+
+/// Returns the part of describeProgram's text that says how a program trains.
+static std::string trainingText(const Session &session) {
+  const std::string text = describeProgram(session.program(), false);
+  return text.substr(0, text.find("\ntarget "));
 }
 
 void saveCheckpoint(const Session &session, const Cursor &cursor, const std::string &path) {
@@ -70,6 +79,7 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
   put("format", kCheckpointFormat);
   put("producer", session.manifest().producer);
   put("model", session.manifest().model);
+  put(kTraining, trainingText(session));
   put("variables", tableHash(variables));
   put("network", networkText(network));
   if (std::string averages = averagesText(session.manifest()); !averages.empty())
@@ -130,15 +140,37 @@ static std::vector<std::string> classesIn(const SafetensorsReader &reader) {
   return names;
 }
 
+/// Returns the lines of a trainingText that another one does not have: "precision fp32 O0; loss mse:y:t".
+static std::string linesOf(const std::string &text, const std::string &other) {
+  std::string lines;
+  const std::string others = concat("\n", other, "\n");
+  for (std::string_view line : split(text, '\n'))
+    if (line.size() > 11 && others.find(concat("\n", line, "\n")) == others.npos) // a label of 12 columns is in front
+      lines += concat(lines.empty() ? "" : "; ", line.substr(0, line.find(' ')), line.substr(11));
+  return lines.empty() ? "nothing" : lines;
+}
+
+/// Returns how a session's program trains otherwise than the one that wrote a checkpoint: "precision fp32 O0 in place
+/// of precision fp16 O1"; "" where it does not, or where the checkpoint does not say.
+static std::string otherTraining(const Session &session, const SafetensorsReader &reader) {
+  const std::string own = trainingText(session), stored = reader.metadata(kTraining);
+  if (stored.empty() || stored == own)
+    return "";
+  return concat(linesOf(own, stored), " in place of ", linesOf(stored, own));
+}
+
 static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
   const std::string &path = reader.path();
   if (!isCheckpoint(reader))
     fail(path, "is no training checkpoint", "load plain weights with --init");
   std::vector<const Variable *> variables = savedVariables(session);
+  const std::string other = otherTraining(session, reader);
   for (const Variable *v : variables) {
     auto it = reader.tensors().find(v->name);
     if (it == reader.tensors().end())
-      fail(path, concat("has no tensor '", v->userName(), "' (", nameOf(v->dtype), " ", toString(v->shape), ")"),
+      fail(path,
+           concat("has no tensor '", v->userName(), "' (", nameOf(v->dtype), " ", toString(v->shape),
+                  other.empty() ? ")" : "); this program has ", other),
            reader.metadata("model") == session.manifest().model
                ? concat("use a checkpoint of a program with the same optimizer", v->role == "average" ? ", --ema" : "",
                         " and precision, or --init to load parameters only")
@@ -336,12 +368,19 @@ static std::vector<int64_t> iterationsIn(const std::string &folder) {
   return found;
 }
 
-std::string newestSound(const std::string &folder) {
-  std::vector<int64_t> all;
-  (void)attempt([&] { all = iterationsIn(folder); });
-  while (!all.empty() && attempt([&] { verify(SafetensorsReader(pathIn(folder, all.back()))); }))
-    all.pop_back();
-  return all.empty() ? "" : pathIn(folder, all.back());
+std::string newestSound(const std::string &folder, const NoteSink &damaged) {
+  std::vector<int64_t> all = iterationsIn(folder);
+  std::string path;
+  for (size_t i = all.size(); i-- > 0;) {
+    path = pathIn(folder, all[i]);
+    std::optional<Error> error = attempt([&] { verify(SafetensorsReader(path)); });
+    if (!error)
+      break;
+    if (damaged)
+      damaged(error->what());
+    path.clear();
+  }
+  return path;
 }
 
 std::string optionsOfNewest(const std::string &folder) {
@@ -395,22 +434,18 @@ bool CheckpointFolder::hasBest() const { return access(bestIn(folder_).c_str(), 
 std::string CheckpointFolder::watchesOfBest() const { return SafetensorsReader(bestIn(folder_)).metadata(kWatches); }
 
 std::optional<Cursor> CheckpointFolder::resume(Session &session, const NoteSink &note) {
-  std::vector<int64_t> all = iterationsIn(folder_);
   std::string damaged;
-  for (size_t i = all.size(); i-- > 0;) {
-    std::string path = pathOf(all[i]);
-    std::optional<SafetensorsReader> reader;
-    if (std::optional<Error> error = attempt([&] {
-          reader.emplace(path);
-          verify(*reader);
-        })) {
-      if (note)
-        note(concat("skipping a damaged checkpoint: ", error->what()));
-      damaged += concat(damaged.empty() ? "" : "; ", error->what());
-      continue;
-    }
-    Cursor cursor = loadFrom(session, *reader);
-    checkBatches(session.manifest(), *reader);
+  const std::string newest = newestSound(folder_, [&](const std::string &what) {
+    if (note)
+      note(concat("skipping a damaged checkpoint: ", what));
+    damaged += concat(damaged.empty() ? "" : "; ", what);
+  });
+  if (!newest.empty()) {
+    SafetensorsReader reader(newest);
+    Cursor cursor = loadFrom(session, reader);
+    checkBatches(session.manifest(), reader);
+    if (const std::string other = otherTraining(session, reader); note && !other.empty())
+      note(concat("from here on the program has ", other));
     return cursor;
   }
   // To start from the beginning would replace the checkpoints, which somebody may still have a copy of or repair.

@@ -59,10 +59,9 @@ std::optional<Preprocessing> preprocessingOf(const std::string &path);
 /// Returns the names of the classes that the training of a safetensors file had, in the order of their numbers; empty
 /// if it does not say. Throws Error.
 std::vector<std::string> classesOf(const std::string &path);
-/// Returns the checkpoint of a folder that CheckpointFolder::resume would load: the newest one with the right
-/// checksums;
-/// "" where there is none.
-std::string newestSound(const std::string &folder);
+/// Returns the checkpoint of a folder that CheckpointFolder::resume loads: the newest one with the right checksums; ""
+/// where there is none. `damaged` receives what is wrong with each newer one.
+std::string newestSound(const std::string &folder, const NoteSink &damaged = {});
 /// Returns the options of that checkpoint's training (Cursor::options); "" if it does not say.
 std::string optionsOfNewest(const std::string &folder);
 
@@ -84,8 +83,8 @@ public:
   /// Returns Cursor::watches of best.safetensors.
   std::string watchesOfBest() const;
   /// Loads the newest valid checkpoint; damaged ones are skipped with a note. Returns nothing when the folder has no
-  /// checkpoint. Throws Error when all of them are damaged, and when the newest sound one belongs to another model, or
-  /// to a program with other batches.
+  /// checkpoint. A note says where the program trains in another way than the checkpoint's. Throws Error when all of
+  /// them are damaged, and when the newest sound one belongs to another model, or to a program with other batches.
   std::optional<Cursor> resume(Session &session, const NoteSink &note);
   /// Returns the newest sound checkpoint whose parameters are all finite, except for those in `except`, which need not
   /// be; "" when there is none.

@@ -115,15 +115,6 @@ TEST(RMSprop, Centered) {
         });
 }
 
-TEST(RMSprop, ConstantGradientsStayFiniteWhenCentered) {
-  PassRun run(linearStep("optimizer = #train.optimizer<rmsprop, lr = 1.0e-9, alpha = 0.125, centered = 1>, "
-                         "scaler = #train.scaler<none>"),
-              kPasses);
-  for (int t = 0; t < 50; ++t)
-    run.step({0.3, 0.7});
-  EXPECT_TRUE(std::isfinite(run["w"][0]) && std::isfinite(run["w"][1]));
-}
-
 /// Returns a reference of NAdam. Its last state is the product of mu over the updates, where zero stands for the first.
 Reference nadam(double lr, double beta1, double beta2, double eps, double momentumDecay, double decay,
                 bool decoupled = false) {
