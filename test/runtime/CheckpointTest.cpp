@@ -92,6 +92,14 @@ TEST(Safetensors, RefusesLyingHeaders) {
                   .find("broken safetensors header"),
               std::string::npos)
         << shape;
+  for (const auto &[offsets, bytes] :
+       {std::pair("[4,12]", 12), std::pair("[12,20]", 20)}) // they overlap, or leave a gap
+    EXPECT_NE(message(safetensors(concat(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32",)",
+                                         R"("shape":[2],"data_offsets":)", offsets, "}}"),
+                                  std::string(size_t(bytes), 'x')))
+                  .find("its tensors overlap or leave gaps"),
+              std::string::npos)
+        << offsets;
   EXPECT_NE(message(safetensors(R"({"a":7})", "")).find("broken safetensors header"), std::string::npos);
   EXPECT_NE(message("PK\3\4 something else").find("is no safetensors file"), std::string::npos);
   EXPECT_NE(message("").find("empty"), std::string::npos);

@@ -226,10 +226,10 @@ func.func @almost_swish(%x: tensor<4x8xf32>, %z: tensor<4x8xf32>, %w: tensor<8xf
 }
 
 // -----
-// Another number, and a gate of another value.
+// Another number, a gate of another value, and a quarter in place of a half.
 // CHECK-LABEL: @almost_gelu
 // CHECK-NOT: graph.gelu
-func.func @almost_gelu(%x: tensor<4x8xf32>, %z: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+func.func @almost_gelu(%x: tensor<4x8xf32>, %z: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
   %root = graph.constant dense<1.5> : tensor<f32>
   %two = graph.constant dense<1.41421354> : tensor<f32>
   %half = graph.constant dense<0.5> : tensor<f32>
@@ -244,5 +244,10 @@ func.func @almost_gelu(%x: tensor<4x8xf32>, %z: tensor<4x8xf32>) -> (tensor<4x8x
   %gate2 = graph.add %e2, %one : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
   %share2 = graph.mul %half, %gate2 : (tensor<f32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   %y2 = graph.mul %z, %share2 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
-  return %y, %y2 : tensor<4x8xf32>, tensor<4x8xf32>
+  %quarter = graph.constant dense<0.25> : tensor<f32>
+  %e3 = graph.erf %d2 : tensor<4x8xf32>
+  %gate3 = graph.add %e3, %one : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %share3 = graph.mul %quarter, %gate3 : (tensor<f32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y3 = graph.mul %x, %share3 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y, %y2, %y3 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
 }
