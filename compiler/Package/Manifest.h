@@ -33,7 +33,7 @@ struct TargetPlan {
 /// What the manifest records about the program as a whole.
 struct ProgramInfo {
   std::string model, precision = "fp32", optLevel = "O0";
-  std::string loss = {}; ///< as the user wrote it, or the steps with theirs; empty where it was inferred
+  std::string loss = {}; ///< what the user wrote as --loss, and each --step behind it; empty where neither was given
   int64_t batch = 0;
 };
 

@@ -7,8 +7,6 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
-#include "llvm/ADT/StringExtras.h"
-
 using namespace mlir;
 using namespace mpc;
 
@@ -48,7 +46,9 @@ static ProgramInfo describe(ModuleOp module, StringRef modelName, const Training
   if (training) {
     info.precision = training->precision;
     info.optLevel = training->precision == "fp32" ? "O0" : training->optLevel;
-    info.loss = training->steps.empty() ? training->loss : llvm::join(training->steps, " ");
+    info.loss = training->loss;
+    for (const std::string &step : training->steps)
+      info.loss += (info.loss.empty() ? "" : " ") + step;
   }
   for (auto entry : module.getOps<FunctionOpInterface>())
     for (unsigned i = 0, e = entry.getNumArguments(); i < e; ++i)

@@ -109,18 +109,10 @@ static std::string portText(const Port &port) {
   return text;
 }
 
-std::string describeProgram(const Program &program, bool asJson) {
-  json info = programJson(program);
-  if (asJson)
-    return info.dump(2) + "\n";
-  const Manifest &manifest = program.manifest();
-  std::string out = concat("model       ", manifest.model, "  (", manifest.producer, ")\n");
-  out += concat("precision   ", manifest.precisionType, " ", manifest.optLevel, "\n");
-  out += concat(manifest.loss.empty() ? "" : "loss        ", manifest.loss,
-                manifest.loss.empty() ? "batch       " : "\nbatch       ", manifest.batch, "\n");
-  out += concat("parameters  ", info["parameters"]["values"].get<int64_t>(), " in ",
-                info["parameters"]["tensors"].get<int64_t>(), " tensors\n");
-  out += concat("state       ", bytesText(info["state_bytes"]), "\n");
+std::string describeTraining(const Manifest &manifest) {
+  std::string out = concat("precision   ", manifest.precisionType, " ", manifest.optLevel, "\n");
+  if (!manifest.loss.empty())
+    out += concat("loss        ", manifest.loss, "\n");
   for (const Step &step : manifest.steps) {
     out += concat("step        ", step.name, ": ", step.optimizer);
     for (const Hyper &h : step.hyper)
@@ -137,6 +129,18 @@ std::string describeProgram(const Program &program, bool asJson) {
     for (const ParameterGroup &group : step.groups)
       out += groupText(group);
   }
+  return out;
+}
+
+std::string describeProgram(const Program &program, bool asJson) {
+  json info = programJson(program);
+  if (asJson)
+    return info.dump(2) + "\n";
+  const Manifest &manifest = program.manifest();
+  std::string out = concat("model       ", manifest.model, "  (", manifest.producer, ")\n");
+  out += concat("batch       ", manifest.batch, "\nparameters  ", info["parameters"]["values"].get<int64_t>(), " in ",
+                info["parameters"]["tensors"].get<int64_t>(), " tensors\nstate       ", bytesText(info["state_bytes"]),
+                "\n", describeTraining(manifest));
   for (const Plan &plan : manifest.plans) {
     out += concat("target      ", plan.target, ": arena ", bytesText(plan.arenaBytes), ", peak ",
                   bytesText(plan.peakBytes), "\n");

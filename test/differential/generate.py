@@ -31,7 +31,7 @@ def generate(seed, must_have=""):
                 nodes(b, len(b.graph.nodes) + b.number(0, 3))
         else:
             nodes(b, b.number(1, 4) if b.chance(0.2) else b.number(3, 14))
-        finish(b)
+        finish(b, own_loss=must_have == "movement")
     except Reject:
         return None
     prune(b)
@@ -78,12 +78,13 @@ def trained(b):
     return [n for n in reversed(computed) if n in b.variable and n in b.values and b.values[n].is_floating_point()]
 
 
-def finish(b):
+def finish(b, own_loss):
+    """Adds the loss. `own_loss`: the graph computes it itself."""
     ends = trained(b)
     if not ends:
         raise Reject
     g = b.graph
-    if b.chance(0.35):
+    if not own_loss and b.chance(0.35):
         with_loss_option(b, ends)
     else:
         terms = []

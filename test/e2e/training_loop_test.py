@@ -232,7 +232,7 @@ def resumed_by_another_program():
         def compile_again(*options):
             harness.must([OPTIONS.bin + "/mpc", "compile", "model.onnx", "-o", "program", "-q", "--cpu=x86-64-v3", f"--batch={BATCH}", "--metric=accuracy,top2,confusion", *options], cwd=p.path)
 
-        other = "from here on the program has"
+        other = "the program was compiled with"
         check(other not in p.run(*common, "--epochs=2", "--resume"), "a note where nothing differs")
         compile_again("--loss=softmax_cross_entropy:y:t,label_smoothing=0.1", "--precision=fp32", "--lr=0.25", "--weight-decay=1e-3")
         text = p.run(*common, "--epochs=3", "--resume")
@@ -240,7 +240,7 @@ def resumed_by_another_program():
         check(f"note: {other} loss softmax_cross_entropy:y:t,label_smoothing=0.1; {step.format(0.25)} in place of loss softmax_cross_entropy:y:t; {step.format(0.5)}\n" in text, text)
         compile_again("--loss=softmax_cross_entropy:y:t", "--precision=fp16", "--lr=0.25")
         status, _, error = harness.run(["./program", *common, "--epochs=4", "--resume"], cwd=p.path)
-        check(status == 1 and "this program has precision fp16 O1; loss softmax_cross_entropy:y:t; " in error and "in place of precision fp32 O0; " in error, error)
+        check(status == 1 and f"; {other} precision fp16 O1; loss softmax_cross_entropy:y:t; " in error and "in place of precision fp32 O0; " in error, error)
 
 
 def resumed_steps():

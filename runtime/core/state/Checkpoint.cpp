@@ -48,7 +48,7 @@ static constexpr char kWatches[] = "watches";
 static constexpr char kEvaluationDue[] = "evaluation_due";
 /// The key of Cursor::options.
 static constexpr char kOptions[] = "options";
-/// The key of trainingText.
+/// The key of describeTraining.
 static constexpr char kTraining[] = "training";
 
 /// Returns a number of each optimizer: "1,4".
@@ -57,12 +57,6 @@ static std::string eachText(const Manifest &manifest, int64_t Step::*number) {
   for (const Step &step : manifest.steps)
     text += concat(text.empty() ? "" : ",", step.*number);
   return text;
-}
-
-/// Returns the part of describeProgram's text that says how a program trains.
-static std::string trainingText(const Session &session) {
-  const std::string text = describeProgram(session.program(), false);
-  return text.substr(0, text.find("\ntarget "));
 }
 
 void saveCheckpoint(const Session &session, const Cursor &cursor, const std::string &path) {
@@ -79,7 +73,7 @@ void saveCheckpoint(const Session &session, const Cursor &cursor, const std::str
   put("format", kCheckpointFormat);
   put("producer", session.manifest().producer);
   put("model", session.manifest().model);
-  put(kTraining, trainingText(session));
+  put(kTraining, describeTraining(session.manifest()));
   put("variables", tableHash(variables));
   put("network", networkText(network));
   if (std::string averages = averagesText(session.manifest()); !averages.empty())
@@ -140,23 +134,27 @@ static std::vector<std::string> classesIn(const SafetensorsReader &reader) {
   return names;
 }
 
-/// Returns the lines of a trainingText that another one does not have: "precision fp32 O0; loss mse:y:t".
+/// Returns the lines of a describeTraining that another one does not have, without what is longer than a line of text:
+/// "precision fp32 O0; loss mse:y:t".
 static std::string linesOf(const std::string &text, const std::string &other) {
   std::string lines;
   const std::string others = concat("\n", other, "\n");
   for (std::string_view line : split(text, '\n'))
     if (line.size() > 11 && others.find(concat("\n", line, "\n")) == others.npos) // a label of 12 columns is in front
-      lines += concat(lines.empty() ? "" : "; ", line.substr(0, line.find(' ')), line.substr(11));
-  return lines.empty() ? "nothing" : lines;
+      lines += concat(lines.empty() ? "" : "; ", line.substr(0, line.find(' ')), line.substr(11, 200));
+  return lines;
 }
 
-/// Returns how a session's program trains otherwise than the one that wrote a checkpoint: "precision fp32 O0 in place
-/// of precision fp16 O1"; "" where it does not, or where the checkpoint does not say.
+/// Returns how a session's program was compiled otherwise than the one that wrote a checkpoint: "the program was
+/// compiled with precision fp32 O0 in place of precision fp16 O1"; "" where it was not, or where the checkpoint does
+/// not say.
 static std::string otherTraining(const Session &session, const SafetensorsReader &reader) {
-  const std::string own = trainingText(session), stored = reader.metadata(kTraining);
-  if (stored.empty() || stored == own)
+  const std::string own = describeTraining(session.manifest()), stored = reader.metadata(kTraining);
+  const std::string has = linesOf(own, stored), had = linesOf(stored, own);
+  if (stored.empty() || (has.empty() && had.empty()))
     return "";
-  return concat(linesOf(own, stored), " in place of ", linesOf(stored, own));
+  return concat("the program was compiled with ", has.empty() ? "nothing" : has, " in place of ",
+                had.empty() ? "nothing" : had);
 }
 
 static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
@@ -164,13 +162,12 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
   if (!isCheckpoint(reader))
     fail(path, "is no training checkpoint", "load plain weights with --init");
   std::vector<const Variable *> variables = savedVariables(session);
-  const std::string other = otherTraining(session, reader);
+  const std::string other = otherTraining(session, reader), otherwise = concat(other.empty() ? "" : "; ", other);
   for (const Variable *v : variables) {
     auto it = reader.tensors().find(v->name);
     if (it == reader.tensors().end())
       fail(path,
-           concat("has no tensor '", v->userName(), "' (", nameOf(v->dtype), " ", toString(v->shape),
-                  other.empty() ? ")" : "); this program has ", other),
+           concat("has no tensor '", v->userName(), "' (", nameOf(v->dtype), " ", toString(v->shape), ")", otherwise),
            reader.metadata("model") == session.manifest().model
                ? concat("use a checkpoint of a program with the same optimizer", v->role == "average" ? ", --ema" : "",
                         " and precision, or --init to load parameters only")
@@ -184,7 +181,7 @@ static Cursor loadFrom(Session &session, const SafetensorsReader &reader) {
   }
   for (const auto &[name, array] : reader.tensors())
     if (std::none_of(variables.begin(), variables.end(), [&](const Variable *v) { return v->name == name; }))
-      fail(concat(path, ": ", name), "the program has no such variable",
+      fail(concat(path, ": ", name), "the program has no such variable" + otherwise,
            "use a checkpoint of the same model and optimizer (compiled with or without --ema as this program), or "
            "--init to load parameters only");
   if (reader.metadata("variables") != tableHash(variables))
@@ -369,7 +366,8 @@ static std::vector<int64_t> iterationsIn(const std::string &folder) {
 }
 
 std::string newestSound(const std::string &folder, const NoteSink &damaged) {
-  std::vector<int64_t> all = iterationsIn(folder);
+  std::vector<int64_t> all;
+  (void)attempt([&] { all = iterationsIn(folder); }); // who opens the folder reports what is wrong with it
   std::string path;
   for (size_t i = all.size(); i-- > 0;) {
     path = pathIn(folder, all[i]);
@@ -445,7 +443,7 @@ std::optional<Cursor> CheckpointFolder::resume(Session &session, const NoteSink 
     Cursor cursor = loadFrom(session, reader);
     checkBatches(session.manifest(), reader);
     if (const std::string other = otherTraining(session, reader); note && !other.empty())
-      note(concat("from here on the program has ", other));
+      note(other);
     return cursor;
   }
   // To start from the beginning would replace the checkpoints, which somebody may still have a copy of or repair.

@@ -184,7 +184,7 @@ def inferred(outputs):
 
 
 def activation_behind(graph, name, form):
-    """Returns ONNX's name of the activation that makes an output and that the loss has itself, or "", and the dimension of a softmax. Where that has the classes, mpc takes its input."""
+    """Returns ONNX's name of the activation that makes an output and that the loss has itself, or "", and the dimension of a softmax. Where the softmax is over the classes, mpc takes its input."""
     makers = {output: node for node in graph.node for output in node.output}
     node = makers.get(name)
     while node is not None and node.op_type in VIEWS:
