@@ -212,7 +212,8 @@ private:
     return probabilities && spec.kind->takes != Takes::Targets && spec.target == ownTarget &&
            shapeOf(logits) == shapeOf(own->logits);
   }
-  /// Returns the operand of the network's own softmax (of classes) or sigmoid, and changes the name then.
+  /// Returns the operand of the network's own softmax over the classes, or of its sigmoid where `classAxis` has no
+  /// value, and changes the name then.
   Value beforeActivation(Value v, std::optional<int64_t> classAxis, std::string &name);
 
   EntryBuilder &entry;

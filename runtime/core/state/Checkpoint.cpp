@@ -134,8 +134,8 @@ static std::vector<std::string> classesIn(const SafetensorsReader &reader) {
   return names;
 }
 
-/// Returns the lines of a describeTraining that another one does not have, without what is longer than a line of text:
-/// "precision fp32 O0; loss mse:y:t".
+/// Returns the lines of a describeTraining that another one does not have: "precision fp32 O0; loss mse:y:t". Each is
+/// cut at 200 characters, because a loss may hold the weights of all classes.
 static std::string linesOf(const std::string &text, const std::string &other) {
   std::string lines;
   const std::string others = concat("\n", other, "\n");
