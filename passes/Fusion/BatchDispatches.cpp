@@ -32,8 +32,9 @@ static constexpr int64_t mostBytes = 8 << 20;
 /// The most buffers of a launch (parameters of a kernel have 4096 bytes, PTX ISA 7.0), and the most members,
 /// since their code adds up.
 static constexpr size_t mostBuffers = 256, mostMembers = 64;
-/// The bytes by which moving dispatches down may raise the peak; they are for flags and the like.
-static constexpr int64_t smallBytes = 4096;
+/// The bytes by which moving dispatches down may raise the peak of an entry, which are for flags and the like, and of a
+/// scan's body, which is launched in each iteration.
+static constexpr int64_t smallBytes = 4096, smallBytesOfBody = 1 << 20;
 /// The number of batches, the nearest ones, that a dispatch tries to join: after so many places there is a
 /// reader that it must not pass.
 static constexpr size_t mostSearched = 16;
@@ -50,9 +51,14 @@ struct Batch {
 
 class Batcher {
 public:
-  explicit Batcher(Block &block) : block(block) {
+  explicit Batcher(Block &block)
+      : block(block), mayRise(isa<ScanOp>(block.getParentOp()) ? smallBytesOfBody : smallBytes) {
     for (auto [i, op] : llvm::enumerate(block))
       positions[&op] = int64_t(i);
+    if (auto scan = dyn_cast<ScanOp>(block.getParentOp()))
+      for (auto [carried, yielded] : llvm::zip(scan.carried(), scan.yielded()))
+        if (Operation *writer = storageOf(yielded).getDefiningOp())
+          successors[carried] = writer;
     for (auto assign : block.getOps<train::AssignOp>())
       if (Operation *writer = storageOf(assign.getValue()).getDefiningOp()) {
         writers[assign.getVariableAttr()] = writer;
@@ -75,15 +81,17 @@ private:
   /// its own to the later one.
   using Change = SmallVector<int64_t>;
   Change changeOf(DispatchOp dispatch, int64_t later) const;
-  /// Whether the peak stays the same (but for `smallBytes`).
+  /// Whether the peak stays the same (but for `mayRise`).
   bool mayComeLater(DispatchOp dispatch, int64_t later) const;
   void comeLater(DispatchOp dispatch, int64_t later);
   int64_t firstReader(DispatchOp dispatch) const;
 
   Block &block;
+  const int64_t mayRise;                                    ///< bytes
   DenseMap<Operation *, int64_t> positions;                 ///< for a member, the position of its batch
   DenseMap<Attribute, Operation *> writers;                 ///< those of variables
   DenseMap<Operation *, SmallVector<Attribute, 1>> updated; ///< the variables that each of the writers updates
+  DenseMap<Value, Operation *> successors;                  ///< of a scan's body: what computes the next carried values
   std::vector<int64_t> live;
   int64_t peak = 0;
 };
@@ -99,14 +107,14 @@ SmallVector<Attribute> Batcher::readOf(DispatchOp dispatch) const {
   return variables;
 }
 
-/// A member is a pointwise or reduction loop that is small, or that updates variables. A dispatch whose results are all
-/// empty is not launched at all.
+/// A member is a pointwise, movement or reduction loop that is small, or that updates variables. A dispatch whose
+/// results are all empty is not launched at all.
 bool Batcher::mayBeMember(DispatchOp dispatch) const {
   if (dispatch.isContraction() || dispatch.isAttention() || dispatch.computesNothing())
     return false;
   int64_t bytes = 0;
   for (Operation &op : dispatch.getBody().front().without_terminator())
-    if (!isArithmetic(&op) && !isFree(&op) && !isOfKind(&op, LoopKind::Reduction))
+    if (!isArithmetic(&op) && !isFree(&op) && !isOfKind(&op, LoopKind::Reduction) && !isOfKind(&op, LoopKind::Movement))
       return false;
   for (Value input : dispatch.getInputs())
     bytes += bytesOf(input.getType());
@@ -182,7 +190,7 @@ Batcher::Change Batcher::changeOf(DispatchOp dispatch, int64_t later) const {
 bool Batcher::mayComeLater(DispatchOp dispatch, int64_t later) const {
   int64_t now = positions.lookup(dispatch);
   return llvm::all_of(llvm::enumerate(changeOf(dispatch, later)), [&](auto change) {
-    return change.value() <= 0 || live[now + int64_t(change.index())] + change.value() <= peak + smallBytes;
+    return change.value() <= 0 || live[now + int64_t(change.index())] + change.value() <= peak + mayRise;
   });
 }
 
@@ -199,6 +207,14 @@ bool Batcher::mayJoin(const Batch &batch, DispatchOp dispatch) const {
   auto comesTooLate = [&](Attribute variable) {
     return batch.updates.contains(variable) || positions.lookup(writers.lookup(variable)) <= batch.position;
   };
+  // What reads a carried value comes before the launch that computes the next one, as with variables.
+  for (Value input : dispatch.getInputs())
+    if (Operation *writer = successors.lookup(storageOf(input));
+        writer && writer != dispatch && positions.lookup(writer) <= batch.position)
+      return false;
+  for (Value input : batch.inputs)
+    if (successors.lookup(storageOf(input)) == dispatch)
+      return false;
   auto isRead = [&](Attribute variable) { return batch.reads.contains(variable); };
   if (llvm::any_of(readOf(dispatch), comesTooLate) || llvm::any_of(updated.lookup(dispatch), isRead))
     return false;
@@ -290,13 +306,19 @@ struct BatchDispatches : fusion::impl::BatchDispatchesPassBase<BatchDispatches> 
     if (failed(kernel::verifyNotPlanned(getOperation(), getArgument())))
       return signalPassFailure();
     for (auto entry : getOperation().getOps<FunctionOpInterface>()) {
-      // A GPU kernel is a function without dispatches, whose values are no tensors.
-      if (entry.isExternal() || entry.getFunctionBody().front().getOps<DispatchOp>().empty())
+      if (entry.isExternal())
         continue;
-      for (Batch &batch : Batcher(entry.getFunctionBody().front()).run()) {
-        numMembers += batch.members.size();
-        ++numBatches;
-        form(batch.members);
+      SmallVector<Block *> blocks{&entry.getFunctionBody().front()};
+      entry->walk([&](ScanOp scan) { blocks.push_back(&scan.getBlock()); });
+      for (Block *block : blocks) {
+        // A GPU kernel is a function without dispatches, whose values are no tensors.
+        if (block->getOps<DispatchOp>().empty())
+          continue;
+        for (Batch &batch : Batcher(*block).run()) {
+          numMembers += batch.members.size();
+          ++numBatches;
+          form(batch.members);
+        }
       }
     }
   }

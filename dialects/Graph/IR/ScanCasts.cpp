@@ -3,7 +3,8 @@
 //
 // Autocast leaves carried values in fp32, so that iterations do not round them. Where every reader rounds such a value
 // to one type anyway (a hidden state that only products read), it is carried in that type, and so are stacks whose
-// readers all round: the results are bit for bit the same, in half the memory and without a launch that rounds.
+// readers all round: the results are bit for bit the same, in half the memory and without a launch that rounds. The
+// same holds for values that every iteration widens.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
@@ -25,6 +26,15 @@ static Type roundedTo(Value v) {
   bool narrows =
       to && isFloat(v) && isa<FloatType>(to) && to.getIntOrFloatBitWidth() < elementOf(v).getIntOrFloatBitWidth();
   return narrows ? to : Type();
+}
+
+/// Returns the narrower type from which a value was widened, or null. This is exact, and so is the cast back, but for
+/// 8-bit floats, whose casts saturate.
+static Type widenedFrom(Value v) {
+  auto cast = v.getDefiningOp<CastOp>();
+  bool widens = cast && isFloat(cast.getX()) && isFloat(v) && !isFloat8(elementOf(cast.getX())) &&
+                elementOf(cast.getX()).getIntOrFloatBitWidth() < elementOf(v).getIntOrFloatBitWidth();
+  return widens ? elementOf(cast.getX()) : Type();
 }
 
 namespace {
@@ -85,14 +95,20 @@ private:
     return std::nullopt;
   }
   /// Returns the type in which value i can be carried, or null. The value after the last iteration is not rounded, so
-  /// it must be in a stack if anything reads it.
+  /// it must be in a stack if anything reads it, unless that rounds it as well. What each iteration widens (the
+  /// gradient of a hidden state) is carried as it was before.
   static Type carriedAs(ScanOp op, unsigned i) {
-    bool known = op.getResult(i).use_empty() || (stackOf(op, i) && !roundedTo(op.getResult(*stackOf(op, i))));
-    return known ? roundedTo(op.carried()[i]) : Type();
+    if (Type from = widenedFrom(op.yielded()[i]); from && from == widenedFrom(op.getInits()[i]))
+      return from;
+    Type to = roundedTo(op.carried()[i]);
+    bool known = op.getResult(i).use_empty() || roundedTo(op.getResult(i)) == to ||
+                 (stackOf(op, i) && !roundedTo(op.getResult(*stackOf(op, i))));
+    return known ? to : Type();
   }
   static Value lastSlice(const GraphBuilder &b, ScanOp op, ScanOp made, unsigned i) {
+    // A stack that is narrowed as well may be rounded otherwise.
     std::optional<unsigned> k = stackOf(op, i);
-    if (!k || op.getResult(i).use_empty())
+    if (!k || op.getResult(i).use_empty() || elementOf(made.getResult(*k)) != elementOf(op.getResult(i)))
       return b.cast(made.getResult(i), elementOf(op.getResult(i)));
     Shape starts(typeOf(op.getResult(*k)).getRank(), 0), sizes(shapeOf(op.getResult(*k))), ones(starts.size(), 1);
     starts[0] = op.getReverse() ? 0 : sizes[0] - 1;

@@ -46,10 +46,11 @@ private:
     if (v.getType() != add.getType())
       return nullptr;
     // The terms of a gradient's sum are rounded to the low type one by one, or all together, as those of a layer that
-    // computes all samples in one product. Other sums keep their roundings.
+    // computes all samples in one product. A term that is a sum itself (of a bias) is summed in fp32 and rounded in
+    // between. Other sums keep their roundings.
     if (op->hasAttr(kSumsGradientsAttr))
-      for (auto cast = v.getDefiningOp<CastOp>(); cast && cast->hasOneUse() && widens(cast);
-           cast = v.getDefiningOp<CastOp>())
+      for (auto cast = v.getDefiningOp<CastOp>();
+           cast && cast->hasOneUse() && isFloat(cast.getX()) && isFloat(cast.getY()); cast = v.getDefiningOp<CastOp>())
         v = cast.getX();
     Operation *term = v.getDefiningOp();
     if (!term || !term->hasOneUse())

@@ -6,9 +6,11 @@
 // CHECK-NOT: transpose_a
 // CHECK: graph.scan_yield
 // CHECK: graph.reduce_sum %{{.*}} {axes = array<i64: 0, 1>, keepdims = false} : (tensor<3x2x4xf32>) -> tensor<4xf32>
+// CHECK-DAG: graph.add %arg3, %{{.*}} : (tensor<4xf32>
 // CHECK-DAG: %[[X:.*]] = graph.reshape %arg1 : tensor<3x2x5xf32> to tensor<6x5xf32>
 // CHECK-DAG: %[[Y:.*]] = graph.reshape %{{.*}} : tensor<3x2x4xf32> to tensor<6x4xf32>
 // CHECK: graph.matmul %[[X]], %[[Y]] {transpose_a} : (tensor<6x5xf32>, tensor<6x4xf32>) -> tensor<5x4xf32>
+// CHECK: graph.add %arg2, %{{.*}} : (tensor<5x4xf32>
 func.func @sums(%h0: tensor<2x4xf32>, %x: tensor<3x2x5xf32>, %w0: tensor<5x4xf32>, %b0: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<5x4xf32>, tensor<4xf32>) {
   %h, %w, %b = graph.scan 3 carry(%h0, %w0, %b0 : tensor<2x4xf32>, tensor<5x4xf32>, tensor<4xf32>) over(%x : tensor<3x2x5xf32>) -> (tensor<2x4xf32>, tensor<5x4xf32>, tensor<4xf32>) {
   ^bb0(%hb: tensor<2x4xf32>, %wb: tensor<5x4xf32>, %bb: tensor<4xf32>, %xt: tensor<2x5xf32>):
@@ -127,4 +129,132 @@ func.func @places(%a0: tensor<4xf32>, %b0: tensor<4xf32>) -> (tensor<4xf32>, ten
     graph.scan_yield %bb, %ab, %0 : tensor<4xf32>, tensor<4xf32>, tensor<4xf16>
   }
   return %a, %s : tensor<4xf32>, tensor<3x4xf16>
+}
+
+// -----
+// The gradient of a bias is a sum of sums that are rounded in between. It leaves the body too, is summed in fp32 there, and reads the stack that the other result has.
+// CHECK-LABEL: func.func @bias
+// CHECK: graph.scan 3 carry(%arg0 : tensor<2x4xf16>) {{.*}} stack(tensor<3x2x4xf16>)
+// CHECK-NOT: graph.reduce_sum
+// CHECK: graph.scan_yield
+// CHECK: %[[UP:.*]] = graph.cast %{{.*}} : tensor<3x2x4xf16> to tensor<3x2x4xf32>
+// CHECK: %[[SUM:.*]] = graph.reduce_sum %[[UP]] {axes = array<i64: 0, 1>, keepdims = false}
+// CHECK: graph.add %arg1, %[[SUM]] : (tensor<4xf32>, tensor<4xf32>)
+func.func @bias(%h0: tensor<2x4xf16>, %b0: tensor<4xf32>) -> (tensor<2x4xf16>, tensor<4xf32>, tensor<3x2x4xf16>) {
+  %h, %b, %hs = graph.scan 3 carry(%h0, %b0 : tensor<2x4xf16>, tensor<4xf32>) attributes {graph.sums_gradients} -> (tensor<2x4xf16>, tensor<4xf32>) stack(tensor<3x2x4xf16>) {
+  ^bb0(%hb: tensor<2x4xf16>, %bb: tensor<4xf32>):
+    %0 = graph.tanh %hb : tensor<2x4xf16>
+    %1 = graph.cast %0 : tensor<2x4xf16> to tensor<2x4xf32>
+    %2 = graph.reduce_sum %1 {axes = array<i64: 0>, keepdims = false} : (tensor<2x4xf32>) -> tensor<4xf32>
+    %3 = graph.cast %2 : tensor<4xf32> to tensor<4xf16>
+    %4 = graph.cast %3 : tensor<4xf16> to tensor<4xf32>
+    %5 = graph.add %bb, %4 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    graph.scan_yield %0, %5, %0 : tensor<2x4xf16>, tensor<4xf32>, tensor<2x4xf16>
+  }
+  return %h, %b, %hs : tensor<2x4xf16>, tensor<4xf32>, tensor<3x2x4xf16>
+}
+
+// -----
+// What each iteration and the first value widen is carried as it was before, for which nothing is rounded: the body widens it, and so does the reader of the last one.
+// CHECK-LABEL: func.func @widened
+// CHECK: %[[SCAN:.*]], %{{.*}} = graph.scan 3 carry(%arg0 : tensor<4x4xf16>) {{.*}} stack(tensor<3x4x4xf32>)
+// CHECK: graph.cast %arg{{.*}} : tensor<4x4xf16> to tensor<4x4xf32>
+// CHECK: graph.scan_yield %{{.*}} : tensor<4x4xf16>, tensor<4x4xf32>
+// CHECK: graph.cast %[[SCAN]] : tensor<4x4xf16> to tensor<4x4xf32>
+func.func @widened(%h0: tensor<4x4xf16>, %u: tensor<4x4xf16>) -> (tensor<4x4xf32>, tensor<3x4x4xf32>) {
+  %i = graph.cast %h0 : tensor<4x4xf16> to tensor<4x4xf32>
+  %h, %hs = graph.scan 3 carry(%i : tensor<4x4xf32>) with(%u : tensor<4x4xf16>) -> (tensor<4x4xf32>) stack(tensor<3x4x4xf32>) {
+  ^bb0(%hb: tensor<4x4xf32>, %ub: tensor<4x4xf16>):
+    %0 = graph.tanh %hb : tensor<4x4xf32>
+    %1 = graph.cast %0 : tensor<4x4xf32> to tensor<4x4xf16>
+    %2 = graph.matmul %1, %ub : (tensor<4x4xf16>, tensor<4x4xf16>) -> tensor<4x4xf16>
+    %3 = graph.cast %2 : tensor<4x4xf16> to tensor<4x4xf32>
+    graph.scan_yield %3, %0 : tensor<4x4xf32>, tensor<4x4xf32>
+  }
+  return %h, %hs : tensor<4x4xf32>, tensor<3x4x4xf32>
+}
+
+// -----
+// What iterations read rounded is carried rounded where the readers of the last value round it as well, and not where one of them does not.
+// CHECK-LABEL: func.func @last_rounded
+// CHECK: graph.scan 3 carry(%{{.*}} : tensor<4x4xf16>)
+// CHECK-LABEL: func.func @last_whole
+// CHECK: graph.scan 3 carry(%{{.*}} : tensor<4x4xf32>)
+func.func @last_rounded(%h0: tensor<4x4xf32>, %u: tensor<4x4xf16>) -> tensor<4x4xf16> {
+  %h = graph.scan 3 carry(%h0 : tensor<4x4xf32>) with(%u : tensor<4x4xf16>) -> (tensor<4x4xf32>) {
+  ^bb0(%hb: tensor<4x4xf32>, %ub: tensor<4x4xf16>):
+    %0 = graph.cast %hb : tensor<4x4xf32> to tensor<4x4xf16>
+    %1 = graph.matmul %0, %ub : (tensor<4x4xf16>, tensor<4x4xf16>) -> tensor<4x4xf16>
+    %2 = graph.cast %1 : tensor<4x4xf16> to tensor<4x4xf32>
+    %3 = graph.tanh %2 : tensor<4x4xf32>
+    graph.scan_yield %3 : tensor<4x4xf32>
+  }
+  %r = graph.cast %h : tensor<4x4xf32> to tensor<4x4xf16>
+  return %r : tensor<4x4xf16>
+}
+func.func @last_whole(%h0: tensor<4x4xf32>, %u: tensor<4x4xf16>) -> (tensor<4x4xf16>, tensor<4x4xf32>) {
+  %h = graph.scan 3 carry(%h0 : tensor<4x4xf32>) with(%u : tensor<4x4xf16>) -> (tensor<4x4xf32>) {
+  ^bb0(%hb: tensor<4x4xf32>, %ub: tensor<4x4xf16>):
+    %0 = graph.cast %hb : tensor<4x4xf32> to tensor<4x4xf16>
+    %1 = graph.matmul %0, %ub : (tensor<4x4xf16>, tensor<4x4xf16>) -> tensor<4x4xf16>
+    %2 = graph.cast %1 : tensor<4x4xf16> to tensor<4x4xf32>
+    %3 = graph.tanh %2 : tensor<4x4xf32>
+    graph.scan_yield %3 : tensor<4x4xf32>
+  }
+  %r = graph.cast %h : tensor<4x4xf32> to tensor<4x4xf16>
+  return %r, %h : tensor<4x4xf16>, tensor<4x4xf32>
+}
+
+// -----
+// A stack of the carried value that is narrowed as well may be rounded otherwise than the readers of the last value expect: that is widened itself.
+// CHECK-LABEL: func.func @widened_and_stacked
+// CHECK: %[[SCAN:.*]], %{{.*}} = graph.scan 3 carry(%arg0 : tensor<4x4xf16>) {{.*}} stack(tensor<3x4x4xbf16>)
+// CHECK: %[[LAST:.*]] = graph.cast %[[SCAN]] : tensor<4x4xf16> to tensor<4x4xf32>
+// CHECK: return %[[LAST]],
+func.func @widened_and_stacked(%h0: tensor<4x4xf16>, %u: tensor<4x4xf16>) -> (tensor<4x4xf32>, tensor<3x4x4xbf16>) {
+  %i = graph.cast %h0 : tensor<4x4xf16> to tensor<4x4xf32>
+  %h, %hs = graph.scan 3 carry(%i : tensor<4x4xf32>) with(%u : tensor<4x4xf16>) -> (tensor<4x4xf32>) stack(tensor<3x4x4xf32>) {
+  ^bb0(%hb: tensor<4x4xf32>, %ub: tensor<4x4xf16>):
+    %0 = graph.tanh %hb : tensor<4x4xf32>
+    %1 = graph.cast %0 : tensor<4x4xf32> to tensor<4x4xf16>
+    %2 = graph.matmul %1, %ub : (tensor<4x4xf16>, tensor<4x4xf16>) -> tensor<4x4xf16>
+    %3 = graph.cast %2 : tensor<4x4xf16> to tensor<4x4xf32>
+    graph.scan_yield %3, %3 : tensor<4x4xf32>, tensor<4x4xf32>
+  }
+  %r = graph.cast %hs : tensor<3x4x4xf32> to tensor<3x4x4xbf16>
+  return %h, %r : tensor<4x4xf32>, tensor<3x4x4xbf16>
+}
+
+// -----
+// The first value is not rounded, so that the carried one stays wide.
+// CHECK-LABEL: func.func @widened_but_the_first
+// CHECK: graph.scan 3 carry(%{{.*}} : tensor<4x4xf32>)
+func.func @widened_but_the_first(%h0: tensor<4x4xf32>, %u: tensor<4x4xf16>) -> tensor<4x4xf32> {
+  %h = graph.scan 3 carry(%h0 : tensor<4x4xf32>) with(%u : tensor<4x4xf16>) -> (tensor<4x4xf32>) {
+  ^bb0(%hb: tensor<4x4xf32>, %ub: tensor<4x4xf16>):
+    %0 = graph.tanh %hb : tensor<4x4xf32>
+    %1 = graph.cast %0 : tensor<4x4xf32> to tensor<4x4xf16>
+    %2 = graph.matmul %1, %ub : (tensor<4x4xf16>, tensor<4x4xf16>) -> tensor<4x4xf16>
+    %3 = graph.cast %2 : tensor<4x4xf16> to tensor<4x4xf32>
+    graph.scan_yield %3 : tensor<4x4xf32>
+  }
+  return %h : tensor<4x4xf32>
+}
+
+// -----
+// A sum that is no gradient keeps the rounding of its terms in the body.
+// CHECK-LABEL: func.func @no_gradient
+// CHECK: graph.scan 3
+// CHECK: graph.reduce_sum
+// CHECK: graph.scan_yield
+func.func @no_gradient(%x: tensor<3x2x4xf32>, %b0: tensor<4xf32>) -> tensor<4xf32> {
+  %b = graph.scan 3 carry(%b0 : tensor<4xf32>) over(%x : tensor<3x2x4xf32>) -> (tensor<4xf32>) {
+  ^bb0(%bb: tensor<4xf32>, %xt: tensor<2x4xf32>):
+    %0 = graph.reduce_sum %xt {axes = array<i64: 0>, keepdims = false} : (tensor<2x4xf32>) -> tensor<4xf32>
+    %1 = graph.cast %0 : tensor<4xf32> to tensor<4xf16>
+    %2 = graph.cast %1 : tensor<4xf16> to tensor<4xf32>
+    %3 = graph.add %bb, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    graph.scan_yield %3 : tensor<4xf32>
+  }
+  return %b : tensor<4xf32>
 }

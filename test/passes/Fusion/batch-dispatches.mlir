@@ -252,3 +252,55 @@ func.func @barrier(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> (tensor<4x4xf32>
   }
   return %later, %last : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// Each iteration of a scan launches its body: two concatenations of the same gates are one launch, although more values live until there.
+// CHECK-LABEL: func.func @iterations
+// CHECK: graph.scan 3
+// CHECK: kernel.dispatch pointwise "gates"
+// CHECK: %[[BOTH:.*]]:2 = kernel.dispatch batch "second and 1 more"
+// CHECK: graph.scan_yield %{{.*}}, %[[BOTH]]#0, %[[BOTH]]#1
+func.func @iterations(%x: tensor<2048xf32>) -> (tensor<2048xf32>, tensor<3x4096xf32>, tensor<3x4096xf32>) {
+  %h, %a, %b = graph.scan 3 carry(%x : tensor<2048xf32>) -> (tensor<2048xf32>) stack(tensor<3x4096xf32>, tensor<3x4096xf32>) {
+  ^bb0(%c: tensor<2048xf32>):
+    %g:3 = kernel.dispatch pointwise "gates" (%c) : (tensor<2048xf32>) -> (tensor<2048xf32>, tensor<2048xf32>, tensor<2048xf32>) {
+    ^bb1(%d: tensor<2048xf32>):
+      %0 = graph.relu %d : tensor<2048xf32>
+      %1 = graph.neg %d : tensor<2048xf32>
+      %2 = graph.exp %d : tensor<2048xf32>
+      kernel.yield %0, %1, %2 : tensor<2048xf32>, tensor<2048xf32>, tensor<2048xf32>
+    }
+    %p = kernel.dispatch pointwise "first" (%g#0, %g#1) : (tensor<2048xf32>, tensor<2048xf32>) -> tensor<4096xf32> {
+    ^bb1(%d: tensor<2048xf32>, %e: tensor<2048xf32>):
+      %0 = graph.concat %d, %e {axis = 0 : i64} : (tensor<2048xf32>, tensor<2048xf32>) -> tensor<4096xf32>
+      kernel.yield %0 : tensor<4096xf32>
+    }
+    %q = kernel.dispatch pointwise "second" (%g#0, %g#2) : (tensor<2048xf32>, tensor<2048xf32>) -> tensor<4096xf32> {
+    ^bb1(%d: tensor<2048xf32>, %e: tensor<2048xf32>):
+      %0 = graph.concat %d, %e {axis = 0 : i64} : (tensor<2048xf32>, tensor<2048xf32>) -> tensor<4096xf32>
+      kernel.yield %0 : tensor<4096xf32>
+    }
+    graph.scan_yield %g#0, %p, %q : tensor<2048xf32>, tensor<4096xf32>, tensor<4096xf32>
+  }
+  return %h, %a, %b : tensor<2048xf32>, tensor<3x4096xf32>, tensor<3x4096xf32>
+}
+
+// What reads a carried value does not move behind what computes the next one, nor into its launch: the value would have to be copied.
+// CHECK-LABEL: func.func @carried_is_read_first
+// CHECK-NOT: batch
+func.func @carried_is_read_first(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<3x8xf32>) {
+  %h, %s = graph.scan 3 carry(%x : tensor<8xf32>) -> (tensor<8xf32>) stack(tensor<3x8xf32>) {
+  ^bb0(%c: tensor<8xf32>):
+    %p = kernel.dispatch pointwise "reads" (%c) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb1(%d: tensor<8xf32>):
+      %0 = graph.exp %d : tensor<8xf32>
+      kernel.yield %0 : tensor<8xf32>
+    }
+    %n = kernel.dispatch pointwise "next" (%c) : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb1(%d: tensor<8xf32>):
+      %0 = graph.relu %d : tensor<8xf32>
+      kernel.yield %0 : tensor<8xf32>
+    }
+    graph.scan_yield %n, %p : tensor<8xf32>, tensor<8xf32>
+  }
+  return %h, %s : tensor<8xf32>, tensor<3x8xf32>
+}
