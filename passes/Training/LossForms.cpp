@@ -124,14 +124,14 @@ static LogicalResult noTarget(Location loc, StringRef text, const LossForm &form
                            Twine("write ") + form.name + ":" + form.prediction + ":" + form.target);
 }
 
-std::pair<std::string, std::string> training::lossNames(const EntryBuilder &entry, StringRef text) {
+LossNames training::lossNames(const EntryBuilder &entry, StringRef text) {
   if (text.empty() || text.starts_with("output:"))
     return {};
   FailureOr<LossSpec> spec = parseLossSpec(entry.loc, text);
   if (failed(spec))
     return {};
   auto [name, target] = splitNames(spec->names, [&](StringRef name) { return bool(entry.output(name)); });
-  return {name.str(), target.str()};
+  return {name.str(), target.str(), spec->axis};
 }
 
 /// Returns the network's outputs that may be its own loss: none where no output is certain to be one number for the

@@ -39,8 +39,12 @@ std::optional<LossProbabilities> lossProbabilities(EntryBuilder &entry, llvm::St
 /// Where none exists, the text up to the first colon is taken for it. An empty target means that there is none.
 std::pair<llvm::StringRef, llvm::StringRef> splitNames(llvm::StringRef names,
                                                        llvm::function_ref<bool(llvm::StringRef)> exists);
-/// Returns the output and the input that a loss FORM:PREDICTION:TARGET names; two empty names for the other losses.
-std::pair<std::string, std::string> lossNames(const EntryBuilder &entry, llvm::StringRef spec);
+/// This is what a loss FORM:PREDICTION:TARGET[,axis=N] names.
+struct LossNames {
+  std::string output, target;       ///< both are empty for the other losses
+  std::optional<int64_t> axis = {}; ///< the dimension of the classes, which may count from the end
+};
+LossNames lossNames(const EntryBuilder &entry, llvm::StringRef spec);
 
 /// This is a network's output as far as its file states it.
 struct StatedOutput {

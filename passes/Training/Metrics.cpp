@@ -180,15 +180,14 @@ namespace {
 /// Finds the scores and targets of metrics in an eval entry.
 class MetricBuilder {
 public:
-  MetricBuilder(EntryBuilder &entry, StringRef lossText, Value loss)
-      : entry(entry), classification(findClassification(loss)), own(scoresOf(entry, classification)),
-        lossText(lossText) {
-    std::tie(lossOutput, lossTarget) = lossNames(entry, lossText);
+  MetricBuilder(EntryBuilder &entry, StringRef lossText, Value lossValue)
+      : entry(entry), classification(findClassification(lossValue)), own(scoresOf(entry, classification)),
+        lossText(lossText), loss(lossNames(entry, lossText)) {
     if (own)
       ownTarget = entry.argumentName(stripViews(classification.labels));
-    else if (std::optional<LossProbabilities> loss = lossProbabilities(entry, lossText)) {
-      own = Scores{loss->scores, loss->axis};
-      ownTarget = loss->target;
+    else if (std::optional<LossProbabilities> found = lossProbabilities(entry, lossText)) {
+      own = Scores{found->scores, found->axis};
+      ownTarget = found->target;
       probabilities = true;
     }
   }
@@ -207,10 +206,20 @@ private:
   LogicalResult checkClasses(const MetricSpec &spec, StringRef text, int64_t classes);
   LogicalResult append(const MetricSpec &spec, StringRef text, Scores scores, StringRef outputName,
                        StringRef targetName);
+  /// Returns the dimension of the classes that the loss decides where a metric compares the loss's labels with scores
+  /// of the shape of the loss's prediction, or of the scores that the loss makes of it (before a softmax, with the
+  /// classes at the end).
+  std::optional<int64_t> sharedAxis(const MetricSpec &spec, Value logits) const {
+    if (!own || spec.target != ownTarget)
+      return std::nullopt;
+    Value prediction = loss.output.empty() ? Value() : entry.output(loss.output);
+    if (loss.axis && prediction && shapeOf(prediction) == shapeOf(logits))
+      return *loss.axis < 0 ? *loss.axis + typeOf(logits).getRank() : *loss.axis;
+    return shapeOf(logits) == shapeOf(own->logits) ? std::optional(own->axis) : std::nullopt;
+  }
   /// Returns whether the target of a metric with names holds probabilities of the classes of such scores.
   bool ofProbabilities(const MetricSpec &spec, Value logits) const {
-    return probabilities && spec.kind->takes != Takes::Targets && spec.target == ownTarget &&
-           shapeOf(logits) == shapeOf(own->logits);
+    return probabilities && spec.kind->takes != Takes::Targets && sharedAxis(spec, logits);
   }
   /// Returns the operand of the network's own softmax over the classes, or of its sigmoid where `classAxis` has no
   /// value, and changes the name then.
@@ -222,7 +231,7 @@ private:
   StringRef lossText;
   std::string ownTarget;      // the input with the labels of `own`
   bool probabilities = false; // whether they are probabilities of classes
-  std::string lossOutput, lossTarget;
+  LossNames loss;
   SmallVector<Attribute> all;
   llvm::StringSet<> names, wholes; // short ones that are taken, and those with output and target
 };
@@ -287,15 +296,15 @@ LogicalResult MetricBuilder::checkClasses(const MetricSpec &spec, StringRef text
 LogicalResult MetricBuilder::addLabels(const MetricSpec &spec, StringRef text, Value logits, Value labels) {
   // Where two dimensions fit, the dimension of the loss is taken.
   bool ofTheLoss = own && own->logits == logits;
-  bool shares = ofProbabilities(spec, logits);
-  std::optional<int64_t> axis = ofTheLoss || shares ? own->axis : labelAxis(shapeOf(logits), typeOf(labels));
+  std::optional<int64_t> shared = ofTheLoss ? own->axis : sharedAxis(spec, logits);
+  std::optional<int64_t> axis = shared ? shared : labelAxis(shapeOf(logits), typeOf(labels));
   if (!axis)
     return emitErrorWithHint(entry.loc,
                              "metric '" + text + "': the labels " + typeText(labels) + " do not fit the logits " +
                                  typeText(logits),
                              "labels have the shape of the logits without the dimension of the classes");
   // A network that computes its loss itself may take float labels and make integers of them.
-  if (!isa<IntegerType>(elementOf(labels)) && !shares &&
+  if (!isa<IntegerType>(elementOf(labels)) && !ofProbabilities(spec, logits) &&
       !(classification.labels && stripViews(classification.labels) == labels))
     return emitErrorWithHint(entry.loc,
                              "metric '" + text + "': the labels '" + spec.target + "' are " + typeText(labels) +
@@ -306,7 +315,7 @@ LogicalResult MetricBuilder::addLabels(const MetricSpec &spec, StringRef text, V
   std::string name = spec.output;
   Value scores = spec.kind->raw ? beforeActivation(logits, axis, name) : logits;
   entry.keepArgument(labels);
-  return append(spec, text, {scores, *axis, ofTheLoss ? own->ignored : std::nullopt}, name, spec.target);
+  return append(spec, text, {scores, *axis, shared ? own->ignored : std::nullopt}, name, spec.target);
 }
 
 LogicalResult MetricBuilder::addTargets(const MetricSpec &spec, StringRef text, Value scores, Value targets) {
@@ -376,9 +385,9 @@ LogicalResult MetricBuilder::addOfTheLoss(const MetricSpec &spec, StringRef text
       return failure();
     return append(named, text, *own, named.output, named.target);
   }
-  named.output = lossOutput;
-  named.target = lossTarget;
-  Value scores = entry.output(lossOutput), targets = entry.argument(lossTarget);
+  named.output = loss.output;
+  named.target = loss.target;
+  Value scores = entry.output(loss.output), targets = entry.argument(loss.target);
   if (spec.kind->takes == Takes::Labels || own || classification.logits || !scores || !targets)
     return emitErrorWithHint(
         entry.loc,

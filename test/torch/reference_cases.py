@@ -64,6 +64,7 @@ LOSSES = {
     "cross-entropy/softmax": ("softmax_cross_entropy:logits:labels", lambda: Scores(nn.Softmax(-1)), (2, 4), LABELS2, lambda y, t: functional.nll_loss(y.log(), t)),
     "cross-entropy/log-softmax": ("softmax_cross_entropy:logits:labels", lambda: Scores(nn.LogSoftmax(-1)), (2, 4), LABELS2, lambda y, t: functional.nll_loss(y, t)),
     "cross-entropy/other-softmax": ("softmax_cross_entropy:logits:labels", lambda: Scores(nn.Softmax(0)), (2, 4), LABELS2, functional.cross_entropy),
+    "cross-entropy/flattened-softmax": ("softmax_cross_entropy:logits:labels", lambda: Scores(nn.Sequential(nn.Unflatten(1, (3, 1)), nn.Softmax(1), nn.Flatten())), (2, 4), LABELS2, functional.cross_entropy),
     "cross-entropy/probabilities": ("softmax_cross_entropy:logits:labels,probabilities", Scores, (2, 4), SHARES, functional.cross_entropy),
     "cross-entropy/probabilities-options": ("softmax_cross_entropy:logits:labels,probabilities,axis=1,label_smoothing=0.1,weight=0.5/1/2", lambda: Scores(move=True), TOKENS, SHARES3,
                                             lambda y, t: functional.cross_entropy(y, t, weight=y.new_tensor(WEIGHT), label_smoothing=0.1)),

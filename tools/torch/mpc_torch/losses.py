@@ -184,12 +184,17 @@ def inferred(outputs):
 
 
 def activation_behind(graph, name, form):
-    """Returns ONNX's name of the activation that makes an output and that the loss has itself, or "", and the dimension of a softmax. Where the softmax is over the classes, mpc takes its input."""
+    """Returns ONNX's name of the activation that makes an output and that the loss has itself, or "", and the dimension of a softmax. Where the softmax is over the classes, mpc takes its input, unless a
+    view behind it changes the shape."""
     makers = {output: node for node in graph.node for output in node.output}
+    shapes = {value.name: [size.dim_value for size in value.type.tensor_type.shape.dim] for value in [*graph.value_info, *graph.output] if value.type.tensor_type.HasField("shape")}
     node = makers.get(name)
     while node is not None and node.op_type in VIEWS:
         node = makers.get(node.input[0])
     if node is None or node.op_type not in OWN_ACTIVATION.get(form, ()):
+        return "", None
+    made, seen = shapes.get(node.output[0]), shapes.get(name)
+    if made is not None and seen is not None and (len(made) != len(seen) or any(a != b for a, b in zip(made, seen) if a and b)):  # 0 is a size that is not known
         return "", None
     axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), -1)
     return node.op_type if form != "ctc" or axis in (-1, 2) else "", axis  # the classes of ctc are the last of three dimensions
