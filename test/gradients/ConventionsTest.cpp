@@ -167,6 +167,30 @@ TEST(GradientLowPrecision, BroadcastProductsInFp32) {
   }
 }
 
+/// The gradient of an operand that all matrices of a batch share is a sum of their products, each of which may lie
+/// outside f16: these two are 120000 and -120000.
+TEST(GradientLowPrecision, ProductsOfASharedMatrixInFp32) {
+  Case c{"matmul",
+         {numbers({1, 1}, {1}), numbers({2, 1, 2}, {60000, 60000, -60000, -60000})},
+         [](OpBuilder &b, Location loc, ValueRange v) { return MatMulOp::create(b, loc, v[0], v[1]).getOperation(); }};
+  EXPECT_EQ(gradientsOf(c, f16(), EvalMode::Rounded)[0], (Values{0}));
+}
+
+/// The gradient of what all iterations of a scan read is a sum, whose parts may lie outside f16, as 120000 does here.
+TEST(GradientLowPrecision, SumsOfAScanInFp32) {
+  Case c{"scan",
+         {numbers({1}, {0}), numbers({4, 1}, {60000, 60000, -60000, -60000})},
+         [](OpBuilder &b, Location loc, ValueRange v) {
+           auto scan = ScanOp::create(b, loc, 4, false, ValueRange(), v[0], v[1], v[1].getType());
+           OpBuilder inner = OpBuilder::atBlockEnd(&scan.getBlock());
+           ValueRange arguments = scan.getBlock().getArguments();
+           Value y = MulOp::create(inner, loc, arguments[0], arguments[1]);
+           ScanYieldOp::create(inner, loc, y);
+           return scan.getOperation();
+         }};
+  EXPECT_EQ(gradientsOf(c, f16(), EvalMode::Rounded)[0], (Values{0}));
+}
+
 /// Formulas of several steps round to f16 once: the result equals the f64 formula on the f16 input, rounded.
 /// Rounding the steps in between to fp32 moves a result over a rounding boundary for about 2^-11 of the inputs, but
 /// for none of these.

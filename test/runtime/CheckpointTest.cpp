@@ -126,6 +126,17 @@ TEST(Checkpoint, RestoresEveryVariableAndTheCursor) {
   EXPECT_FALSE(reader.tensors().count("w/f16"));
 }
 
+/// A resumed training draws on where the first one stopped.
+TEST(Checkpoint, RestoresTheCounterOfRandomNumbers) {
+  TemporaryFolder folder;
+  Session session(logisticProgram(countingManifest())), other(logisticProgram(countingManifest()));
+  disturb(session);
+  saveCheckpoint(session, {}, folder / "c");
+  loadCheckpoint(other, folder / "c");
+  EXPECT_EQ(other.variableScalar("rng.step"), session.variableScalar("rng.step"));
+  EXPECT_NE(other.variableScalar("rng.step"), 100);
+}
+
 TEST(Checkpoint, AFlippedBitIsAnErrorOrChangesNothing) {
   TemporaryFolder folder;
   Session saved(logisticProgram()), session(logisticProgram());

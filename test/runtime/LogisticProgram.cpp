@@ -69,6 +69,16 @@ std::string logisticManifest() {
 })";
 }
 
+std::string countingManifest() {
+  std::string text = logisticManifest();
+  auto insertBefore = [&](std::string_view old, std::string_view added) { text.insert(text.find(old), added); };
+  insertBefore(R"({"name": "main/skipped",)",
+               R"({"name": "rng.step", "role": "counter", "dtype": "i64", "shape": [],
+                  "init": {"kind": "fill", "value": 100}}, )");
+  insertBefore(R"({"variable": "main/skipped",)", R"({"variable": "rng.step", "offset": 216, "bytes": 8}, )");
+  return text;
+}
+
 std::string logisticData() {
   const float w[] = {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f};
   return {reinterpret_cast<const char *>(w), sizeof w};

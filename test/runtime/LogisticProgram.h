@@ -13,6 +13,9 @@ namespace mpc::rt::test {
 /// Returns the manifest. Its variables are w [3,2] f32 (initial values 0.1 … 0.6 in logical order),
 /// w/momentum, w/f16 (copy), main/lr, main/mu (hyper), main/scale (65536), main/tracker, main/skipped.
 std::string logisticManifest();
+/// Returns the manifest with the counter of random numbers as well: rng.step, which begins at 100. The kernels do not
+/// advance it.
+std::string countingManifest();
 /// Returns the "data" section: the initial w.
 std::string logisticData();
 /// Returns the program with the kernels as C++ functions.

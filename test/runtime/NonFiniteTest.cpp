@@ -248,13 +248,7 @@ TEST_F(OnNanTest, StopNamesTheStepItsOriginAndTheCheckpoint) {
 
 TEST_F(OnNanTest, TheReplayDrawsTheSameMasks) {
   // The kernels here do not advance the counter, but the replay of the newest step sets it back by one.
-  std::string manifest = replaced(
-      logisticManifest(), R"({"name": "main/skipped",)",
-      R"({"name": "rng.step", "role": "counter", "dtype": "i64", "shape": [], "init": {"kind": "fill", "value": 100}},
-    {"name": "main/skipped",)");
-  manifest = replaced(manifest, R"({"variable": "main/skipped",)",
-                      R"({"variable": "rng.step", "offset": 216, "bytes": 8}, {"variable": "main/skipped",)");
-  Session session(logisticProgram(manifest), oneThread());
+  Session session(logisticProgram(countingManifest()), oneThread());
   EXPECT_NE(errorOf([&] { train(session, options); }).text().find("the last 10 steps"), std::string::npos);
   EXPECT_EQ(session.variableScalar("rng.step"), 99);
 }
