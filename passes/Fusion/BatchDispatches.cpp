@@ -81,17 +81,17 @@ private:
   /// its own to the later one.
   using Change = SmallVector<int64_t>;
   Change changeOf(DispatchOp dispatch, int64_t later) const;
-  /// Whether the peak stays the same (but for `mayRise`).
+  /// Returns whether the peak rises by no more than `mayRise`.
   bool mayComeLater(DispatchOp dispatch, int64_t later) const;
   void comeLater(DispatchOp dispatch, int64_t later);
   int64_t firstReader(DispatchOp dispatch) const;
 
   Block &block;
-  const int64_t mayRise;                                    ///< bytes
+  const int64_t mayRise;                                    ///< the bytes by which the peak may rise
   DenseMap<Operation *, int64_t> positions;                 ///< for a member, the position of its batch
   DenseMap<Attribute, Operation *> writers;                 ///< those of variables
   DenseMap<Operation *, SmallVector<Attribute, 1>> updated; ///< the variables that each of the writers updates
-  DenseMap<Value, Operation *> successors;                  ///< of a scan's body: what computes the next carried values
+  DenseMap<Value, Operation *> successors;                  ///< what computes a scan's next carried values
   std::vector<int64_t> live;
   int64_t peak = 0;
 };
@@ -207,7 +207,8 @@ bool Batcher::mayJoin(const Batch &batch, DispatchOp dispatch) const {
   auto comesTooLate = [&](Attribute variable) {
     return batch.updates.contains(variable) || positions.lookup(writers.lookup(variable)) <= batch.position;
   };
-  // What reads a carried value comes before the launch that computes the next one, as with variables.
+  // A launch that reads a carried value comes before the one that computes the next value, since otherwise the value
+  // would have to be copied.
   for (Value input : dispatch.getInputs())
     if (Operation *writer = successors.lookup(storageOf(input));
         writer && writer != dispatch && positions.lookup(writer) <= batch.position)

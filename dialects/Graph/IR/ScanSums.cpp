@@ -46,8 +46,8 @@ private:
     if (v.getType() != add.getType())
       return nullptr;
     // The terms of a gradient's sum are rounded to the low type one by one, or all together, as those of a layer that
-    // computes all samples in one product. A term that is a sum itself (of a bias) is summed in fp32 and rounded in
-    // between. Other sums keep their roundings.
+    // computes all samples in one product. The gradient of a bias is a sum of sums in fp32, and the rounding between
+    // the two is left out. Other sums keep their roundings.
     if (op->hasAttr(kSumsGradientsAttr))
       for (auto cast = v.getDefiningOp<CastOp>();
            cast && cast->hasOneUse() && isFloat(cast.getX()) && isFloat(cast.getY()); cast = v.getDefiningOp<CastOp>())
