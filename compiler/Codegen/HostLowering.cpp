@@ -20,6 +20,7 @@ using namespace mlir;
 LogicalResult mpc::lowerToLLVMDialect(ModuleOp module) {
   expandBFloat16(module);
   expandFloat8(module);
+  expandReciprocal(module);
   expandF32Math(module);
   callLibm(module);
   return convertToLLVMDialect(module);

@@ -4,14 +4,18 @@
 #include "compiler/Codegen/OptPipeline.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Scalar/DCE.h"
+#include "llvm/Transforms/Vectorize/LoadStoreVectorizer.h"
 #include <mutex>
 
 using namespace llvm;
@@ -37,12 +41,77 @@ std::unique_ptr<TargetMachine> mpc::createNvptxMachine(const GpuArch &arch) {
                                   std::nullopt, CodeGenOptLevel::Aggressive));
 }
 
+namespace {
+
+/// Loads neighbours of 16 bits as words of two. A bf16 number becomes an f32 by moving its bits into the upper half of
+/// a register: of a word that is one shift or one mask, where the code generator would cut the word into halves first.
+struct WidenPairs : PassInfoMixin<WidenPairs> {
+  static PreservedAnalyses run(Function &function, FunctionAnalysisManager &) {
+    SmallVector<LoadInst *> pairs;
+    for (Instruction &instruction : instructions(function))
+      if (auto *load = dyn_cast<LoadInst>(&instruction); load && isOfPairs(*load))
+        pairs.push_back(load);
+    for (LoadInst *load : pairs)
+      widen(*load);
+    if (pairs.empty())
+      return PreservedAnalyses::all();
+    PreservedAnalyses preserved;
+    preserved.preserveSet<CFGAnalyses>();
+    return preserved;
+  }
+
+private:
+  static bool isOfPairs(const LoadInst &load) {
+    auto *type = dyn_cast<FixedVectorType>(load.getType());
+    return type && type->getElementType()->isIntegerTy(16) && type->getNumElements() % 2 == 0 && load.isSimple() &&
+           load.getAlign() >= Align(4) && all_of(load.users(), [](const User *user) {
+             auto *extract = dyn_cast<ExtractElementInst>(user);
+             return extract && isa<ConstantInt>(extract->getIndexOperand());
+           });
+  }
+
+  static void widen(LoadInst &load) {
+    IRBuilder<> b(&load);
+    unsigned count = cast<FixedVectorType>(load.getType())->getNumElements() / 2;
+    Type *type = count == 1 ? b.getInt32Ty() : cast<Type>(FixedVectorType::get(b.getInt32Ty(), count));
+    LoadInst *words = b.CreateAlignedLoad(type, load.getPointerOperand(), load.getAlign());
+    words->copyMetadata(load, {LLVMContext::MD_alias_scope, LLVMContext::MD_noalias, LLVMContext::MD_invariant_load,
+                               LLVMContext::MD_access_group});
+    for (User *user : make_early_inc_range(load.users())) {
+      auto *half = cast<ExtractElementInst>(user);
+      uint64_t i = cast<ConstantInt>(half->getIndexOperand())->getZExtValue();
+      b.SetInsertPoint(half);
+      Value *word = count == 1 ? words : b.CreateExtractElement(words, i / 2);
+      Value *inUpper = i % 2 ? b.CreateAnd(word, 0xffff0000) : b.CreateShl(word, 16);
+      for (User *extension : make_early_inc_range(half->users()))
+        for (User *shifted : make_early_inc_range(extension->users()))
+          if (PatternMatch::match(shifted, PatternMatch::m_Shl(PatternMatch::m_ZExt(PatternMatch::m_Specific(half)),
+                                                               PatternMatch::m_SpecificInt(16))) &&
+              shifted->getType() == word->getType())
+            shifted->replaceAllUsesWith(inUpper);
+      half->replaceAllUsesWith(b.CreateTrunc(i % 2 ? b.CreateLShr(word, 16) : word, b.getInt16Ty()));
+      half->eraseFromParent();
+    }
+    load.eraseFromParent();
+  }
+};
+
+} // namespace
+
 void mpc::optimizeForNvptx(Module &module, TargetMachine &machine) {
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = false; // there are no vector units to fill
   tuning.SLPVectorization = false;
-  runPipeline(module, machine, tuning,
-              [](PassBuilder &builder) { return builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3); });
+  runPipeline(module, machine, tuning, [](PassBuilder &builder) {
+    builder.registerOptimizerLastEPCallback([](ModulePassManager &passes, OptimizationLevel, ThinOrFullLTOPhase) {
+      FunctionPassManager onFunctions;
+      onFunctions.addPass(LoadStoreVectorizerPass()); // the code generator runs it too, but then no pair is seen here
+      onFunctions.addPass(WidenPairs());
+      onFunctions.addPass(DCEPass()); // the halves that nothing reads any more
+      passes.addPass(createModuleToFunctionPassAdaptor(std::move(onFunctions)));
+    });
+    return builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3);
+  });
 }
 
 /// Returns the name of a function that a kernel calls but that is not defined for GPUs; "" when there is

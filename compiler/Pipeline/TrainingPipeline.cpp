@@ -63,6 +63,7 @@ void mpc::buildTrainingPipeline(OpPassManager &manager, const TrainingOptions &o
     manager.addPass(createSimplifyPass());
     mark(manager, "autocast");
   }
+  manager.addPass(createJoinProjectionsPass());
   manager.addPass(createAutodiffPass());
   mark(manager, "autodiff");
   manager.addPass(createLossScalingPass(scaling));

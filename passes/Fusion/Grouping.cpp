@@ -10,8 +10,9 @@ using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::fusion;
 
-/// The most ops that one launch computes, for the same reason as the limit of a chain of inlined ops (Roots.cpp).
-static constexpr int64_t kLargestGroup = 128;
+/// The most ops that one launch computes, for the same reason as the limit of a chain of inlined ops (Roots.cpp). The
+/// steps of Adam for the scale and the bias of one norm, with their sums' finishes, are one launch.
+static constexpr int64_t kLargestGroup = 160;
 /// A search for a path follows at most this many reads of one group by another, so that fusing a network
 /// takes time linear in its length. In networks either the paths between two groups are short, or there is
 /// one (from a forward op through the loss to its gradient); far fewer steps find both. (One group may have

@@ -80,7 +80,8 @@ void Grouping::chooseRoots() {
   struct Cost {
     llvm::SmallSetVector<Value, 4> loads;
     int64_t ops = 0;
-    int64_t samples = 0, sampleOps = 1; ///< the samples that it reads, and the ops on samples alone
+    llvm::SmallSetVector<Operation *, 4> samples; ///< the samples that it reads: each is loaded once
+    int64_t sampleOps = 1;                        ///< the ops on samples alone
     bool draws = false; ///< neighbours along the last dimension share the work of drawing a random number
   };
   DenseMap<Operation *, Cost> costs;
@@ -97,14 +98,16 @@ void Grouping::chooseRoots() {
         cost.loads.insert_range(costs[producer].loads);
         cost.ops += costs[producer].ops;
         cost.draws |= costs[producer].draws;
-        cost.samples += costs[producer].samples;
+        cost.samples.insert_range(costs[producer].samples);
         cost.sampleOps += costs[producer].sampleOps;
       } else if (shapeOf(v) == resultShape(&op)) {
         cost.loads.insert(v);
       }
     }
-    cost.samples += isSample(&op);
-    bool fromSamples = readsSamplesOnly(&op) && cost.samples <= kMostSamples && cost.sampleOps <= kMostSampleOps;
+    if (isSample(&op))
+      cost.samples.insert(&op);
+    bool fromSamples =
+        readsSamplesOnly(&op) && int64_t(cost.samples.size()) <= kMostSamples && cost.sampleOps <= kMostSampleOps;
     bool usersInline = !op.use_empty() && llvm::all_of(op.getUsers(), [&](Operation *user) {
       bool transposes = isOfKind(user, LoopKind::Permutation);
       bool repeats = fromSamples && isOfKind(user, LoopKind::Elementwise);

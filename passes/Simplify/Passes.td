@@ -62,4 +62,29 @@ def RecognizePass : Pass<"mpc-recognize", "::mlir::ModuleOp"> {
                     Statistic<"numAttentions", "attentions", "attentions that were recognised in other ops">];
   let dependentDialects = ["::mpc::graph::GraphDialect"];
 }
+def JoinProjectionsPass : Pass<"mpc-join-projections", "::mlir::ModuleOp"> {
+  let summary = "computes queries, keys and values of one tensor by one product";
+  let description = [{
+    Where an attention reads the products of one tensor with two or three weights, the weights are concatenated, and one product takes the place of theirs: it reads the
+    tensor once, and its gradient is one product too, where the cotangents of the tensor were several products and a sum.
+
+    ```mlir
+      %q = graph.matmul %x, %wq ...           // reshaped to heads, and transposed, as %k and %v are
+      %k = graph.matmul %x, %wk ...
+      %v = graph.matmul %x, %wv ...
+      %y, %largest, %log_sum = graph.attention %q_heads, %k_heads, %v_heads
+    ```
+    becomes
+    ```mlir
+      %w = graph.concat %wq, %wk, %wv {axis = 1 : i64}
+      %p = graph.matmul %x, %w ...            // reshaped to the heads of all three
+      %q_rows = graph.slice %p_rows ...       // transposed as before, and read where it lies
+      %y, %largest, %log_sum = graph.attention %q_heads, %k_heads, %v_heads
+    ```
+    Keys and values alone are joined where queries come from another tensor. The pass leaves products alone whose results something else reads, of which only some have a bias or are trained, or whose heads differ in
+    size; and those of a tensor with fewer rows than the weights have, for the weights are copied in every step. It runs behind autocast, so that each weight keeps a copy of its own in 16 bits.
+  }];
+  let statistics = [Statistic<"numJoined", "joined", "products that were joined with others">];
+  let dependentDialects = ["::mpc::graph::GraphDialect"];
+}
 #endif

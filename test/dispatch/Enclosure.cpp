@@ -35,7 +35,7 @@ std::optional<Rule> functionRule(StringRef mnemonic) {
       .Cases({"sign", "floor", "ceil", "round", "cast", "bitcast", "random", "dropout", "stop_gradient"},
              Rule::Increasing)
       .Cases({"exp", "log", "sqrt", "asin", "atan", "sinh", "asinh", "acosh", "atanh", "erf"}, Rule::Increasing)
-      .Cases({"tanh", "sigmoid", "softplus", "softsign", "hard_sigmoid"}, Rule::Increasing)
+      .Cases({"tanh", "sigmoid", "normal_cdf", "softplus", "softsign", "hard_sigmoid"}, Rule::Increasing)
       .Cases({"max_pool_grad", "avg_pool", "avg_pool_grad", "resize", "resize_grad"}, Rule::Increasing)
       .Cases({"neg", "reciprocal", "rsqrt", "acos", "not"}, Rule::Decreasing)
       .Case("sub", Rule::Difference)

@@ -46,6 +46,7 @@ void test::addUnaryCases(std::vector<Case> &cases) {
   cases.push_back(unary<ErfOp>("erf", uniform(s, -2, 2)));
   cases.push_back(unary<TanhOp>("tanh", uniform(s, -3, 3)));
   cases.push_back(unary<SigmoidOp>("sigmoid", uniform(s, -6, 6)));
+  cases.push_back(unary<NormalCdfOp>("normal_cdf", uniform(s, -4, 4)));
   cases.push_back(unary<ReluOp>("relu", uniform(s, -2, 2, {0})));
   cases.push_back(unary<ReluOp>("relu: scalar", uniform({}, 1, 2)));
   cases.push_back(unary<SoftsignOp>("softsign", uniform(s, -6, 6)));

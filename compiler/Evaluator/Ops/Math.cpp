@@ -38,6 +38,7 @@ static double reciprocal(double x) { return 1 / x; }
 static double negate(double x) { return -x; }
 /// Both branches exponentiate a number <= 0, so they cannot overflow.
 static double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
+static double normalCdf(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); } // 1 + erf(t) = erfc(-t) does not cancel
 static double softsign(double x) { return x / (1 + std::abs(x)); }
 static double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 /// NaN stays NaN.
@@ -79,7 +80,7 @@ static auto clip(ClipOp op) {
 static auto gelu(GeluOp op) {
   return [approximate = op.getApproximate()](double x) {
     if (!approximate)
-      return x * 0.5 * std::erfc(-x * M_SQRT1_2); // 1 + erf(t) = erfc(-t), which does not cancel
+      return x * normalCdf(x);
     return x * sigmoid(2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)); // (1 + tanh u)/2 = sigmoid(2u)
   };
 }
@@ -113,6 +114,7 @@ void mpc::attachMathModels(MLIRContext &c) {
   AcoshOp::attachInterface<Unary<AcoshOp, std::acosh>>(c);
   AtanhOp::attachInterface<Unary<AtanhOp, std::atanh>>(c);
   ErfOp::attachInterface<Unary<ErfOp, std::erf>>(c);
+  NormalCdfOp::attachInterface<Unary<NormalCdfOp, normalCdf>>(c);
   TanhOp::attachInterface<Unary<TanhOp, std::tanh>>(c);
   SigmoidOp::attachInterface<Unary<SigmoidOp, sigmoid>>(c);
   ReluOp::attachInterface<Unary<ReluOp, relu>>(c);

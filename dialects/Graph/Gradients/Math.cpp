@@ -165,24 +165,32 @@ LogicalResult SoftsignOp::buildVjp(VjpContext &ctx) {
   return scaled(ctx, f, f.square(f.create<ReciprocalOp>(f.add(f.abs(f.up(getX())), 1.0))));
 }
 
-/// gelu' = Phi(x) + x phi(x), with Phi = (1 + erf(x/sqrt 2))/2 and phi = e^(-x^2/2)/sqrt(2 pi). The tanh form is
-/// differentiated as written: (1 + t)/2 + x/2 (1 - t^2) u', t = tanh u, u = sqrt(2/pi)(x + a x^3), u' = sqrt(2/pi)(1 +
-/// 3 a x^2), a = 0.044715 (Hendrycks & Gimpel 2016; ONNX Gelu-20).
+/// phi(x) = e^(-x^2/2)/sqrt(2 pi), the density of a standard normal variable. The exponential is written as the kernel
+/// of Phi writes it, so that a kernel of both computes it once.
+static Value normalDensity(const GraphBuilder &f, Value x) {
+  return f.mul(f.exp(f.mul(f.square(x), -0.5)), 1.0 / std::sqrt(2.0 * M_PI));
+}
+
+/// Phi' = phi
+LogicalResult NormalCdfOp::buildVjp(VjpContext &ctx) {
+  GraphBuilder f(ctx);
+  return scaled(ctx, f, normalDensity(f, f.up(getX())));
+}
+
+/// gelu' = Phi(x) + x phi(x). The tanh form is x s with s = sigmoid(v) = (1 + tanh(v/2))/2, where v = 2 sqrt(2/pi)(x +
+/// a x^3) and a = 0.044715 (Hendrycks & Gimpel 2016; ONNX Gelu-20): its derivative is s (1 + x (1 - s) v'), v' = 2
+/// sqrt(2/pi)(1 + 3 a x^2).
 LogicalResult GeluOp::buildVjp(VjpContext &ctx) {
   GraphBuilder f(ctx);
-  Value x = f.up(getX()), x2 = f.square(x);
+  Value x = f.up(getX());
   if (!getApproximate()) {
-    Value cdf = f.mul(f.add(f.create<ErfOp>(f.mul(x, M_SQRT1_2)), 1.0), 0.5);
-    Value pdf = f.mul(f.exp(f.mul(x2, -0.5)), 1.0 / std::sqrt(2.0 * M_PI));
-    return scaled(ctx, f, f.add(cdf, f.mul(x, pdf)));
+    Value density = normalDensity(f, x), cdf = f.create<NormalCdfOp>(x);
+    return scaled(ctx, f, f.add(cdf, f.mul(x, density)));
   }
-  const double a = 0.044715, k = std::sqrt(2.0 / M_PI);
-  Value t = f.create<TanhOp>(f.mul(f.mul(x, f.add(f.mul(x2, a), 1.0)), k));
-  Value du = f.mul(f.add(f.mul(x2, 3.0 * a), 1.0), k);
-  Value left = f.mul(f.add(t, 1.0), 0.5);
-  Value slope = f.sub(1.0, f.square(t));
-  Value right = f.mul(f.mul(f.mul(x, 0.5), slope), du);
-  return scaled(ctx, f, f.add(left, right));
+  const double a = 0.044715, k = 2 * std::sqrt(2.0 / M_PI);
+  Value x2 = f.square(x), s = f.create<SigmoidOp>(f.mul(f.mul(x, f.add(f.mul(x2, a), 1.0)), k));
+  Value dv = f.mul(f.add(f.mul(x2, 3.0 * a), 1.0), k), rest = f.mul(x, f.sub(1.0, s));
+  return scaled(ctx, f, f.mul(s, f.add(f.mul(rest, dv), 1.0)));
 }
 
 /// swish' = s (1 + alpha x (1 - s)), with s = sigmoid(alpha x) (Elfwing et al. 2018, equation 15).

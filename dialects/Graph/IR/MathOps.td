@@ -44,6 +44,13 @@ def Graph_AsinhOp : Graph_UnaryOp<"asinh", Follow, Differentiable> { let summary
 def Graph_AcoshOp : Graph_UnaryOp<"acosh", Follow, Differentiable> { let summary = "inverse hyperbolic cosine"; }
 def Graph_AtanhOp : Graph_UnaryOp<"atanh", Follow, Differentiable> { let summary = "inverse hyperbolic tangent"; }
 def Graph_ErfOp : Graph_UnaryOp<"erf", Follow, Differentiable> { let summary = "error function"; }
+def Graph_NormalCdfOp : Graph_UnaryOp<"normal_cdf", Follow, Differentiable> {
+  let summary = "Phi(x), the probability that a standard normal variable is at most x";
+  let description = [{
+    y = `erfc(-x/sqrt 2)/2` (DLMF 7.18), without the cancellation that `(1 + erf(x/sqrt 2))/2` has for negative x. GELU is `x * Phi(x)`, and its
+    derivative is `Phi(x) + x * phi(x)` with the density `phi(x) = e^(-x^2/2)/sqrt(2 pi)`, which the kernel of `Phi` computes as well.
+  }];
+}
 def Graph_TanhOp : Graph_UnaryOp<"tanh", Follow, Differentiable> { let summary = "hyperbolic tangent"; }
 def Graph_SigmoidOp : Graph_UnaryOp<"sigmoid", Follow, Differentiable, Graph_Float, [ProbabilityOpInterface]> {
   let summary = "1/(1 + e^-x)";

@@ -154,7 +154,10 @@ def Kernel_Approx : I32EnumAttr<"Approx", "a function that the hardware approxim
 }
 def Kernel_ApproxOp : Kernel_DeviceOp<"approx", [Pure]> {
   let summary = "an f32 function within 2 ULP of the exact value (log2: 2^-22 absolute near 1); denormals are flushed";
-  let description = [{PTX: ex2, lg2, rcp, rsqrt with .approx.ftz.f32. The emulated form is correctly rounded, so results may differ by the approximation's error.}];
+  let description = [{
+    PTX: ex2, lg2, rcp, rsqrt with .approx.ftz.f32. The emulated form is correctly rounded, so results may differ by the approximation's error. Kernels for the host may have
+    the reciprocal, which becomes a division (passes/Lowering/MathApprox).
+  }];
   let arguments = (ins Kernel_Approx:$function, F32:$x);
   let results = (outs F32:$y);
   let assemblyFormat = "$function $x attr-dict";

@@ -172,6 +172,16 @@ void mpc::approximateExp(Operation *root) {
   }
 }
 
+void mpc::expandReciprocal(Operation *root) {
+  root->walk([](kernel::ApproxOp op) {
+    assert(op.getFunction() == kernel::Approx::Reciprocal && "no other one is in kernels of the host");
+    ImplicitLocOpBuilder b(op->getLoc(), op);
+    FloatMath f(b, b.getF32Type());
+    op.replaceAllUsesWith(f.div(1, op.getX()));
+    op->erase();
+  });
+}
+
 /// sin(x + quadrant*pi/2). The reduction is done in f64: x is exact there, and the product with pi/2 in two
 /// parts has an error of 2^-50.
 static Value expandSinCos(FloatMath &f, Value x, int64_t quadrant) {

@@ -26,6 +26,9 @@ void expandAllMath(mlir::Operation *root);
 /// within 2.1 ULP of the exact value; the emulated form is within 1 ULP.
 void approximateExp(mlir::Operation *root);
 
+/// Replaces kernel.approx reciprocal, the only one that kernels for the host have, by a division.
+void expandReciprocal(mlir::Operation *root);
+
 /// Replaces kernel.round_bf16 by integer arithmetic without branches, which gives the same bits as the instruction.
 void expandBFloat16(mlir::Operation *root);
 

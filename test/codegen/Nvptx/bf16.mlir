@@ -69,3 +69,32 @@ llvm.func @constant(%out: !llvm.ptr<1> {llvm.noalias}) attributes {kernel.entry 
   llvm.store %short, %out {alignment = 2 : i64} : i16, !llvm.ptr<1>
   llvm.return
 }
+// Two neighbours of bf16 that are loaded together become floats by a shift and a mask of their word, which is not cut into halves.
+// CHECK-LABEL: .entry widened(
+// CHECK: ld.global{{[.a-z]*}}.b32
+// CHECK-NOT: cvt.
+// CHECK-NOT: {{mov|prmt}}.b32 {
+// CHECK-DAG: shl.b32 {{.*}}, 16;
+// CHECK-DAG: and.b32 {{.*}}, -65536;
+// CHECK: st.global.v2.b32
+// SM75-LABEL: .entry widened(
+// SM75-DAG: shl.b32 {{.*}}, 16;
+// SM75-DAG: and.b32 {{.*}}, -65536;
+llvm.func @widened(%in: !llvm.ptr<1> {llvm.noalias}, %out: !llvm.ptr<1> {llvm.noalias}) attributes {kernel.entry = #kernel.entry<threads = 32>} {
+  %c16 = arith.constant 16 : i32
+  %in1 = llvm.getelementptr inbounds %in[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i16
+  %out1 = llvm.getelementptr inbounds %out[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+  %h0 = llvm.load %in {alignment = 16 : i64} : !llvm.ptr<1> -> i16
+  %h1 = llvm.load %in1 {alignment = 2 : i64} : !llvm.ptr<1> -> i16
+  %w0 = arith.extui %h0 : i16 to i32
+  %w1 = arith.extui %h1 : i16 to i32
+  %b0 = arith.shli %w0, %c16 : i32
+  %b1 = arith.shli %w1, %c16 : i32
+  %x0 = arith.bitcast %b0 : i32 to f32
+  %x1 = arith.bitcast %b1 : i32 to f32
+  %y0 = arith.mulf %x0, %x0 : f32
+  %y1 = arith.mulf %x1, %x1 : f32
+  llvm.store %y0, %out {alignment = 16 : i64} : f32, !llvm.ptr<1>
+  llvm.store %y1, %out1 {alignment = 4 : i64} : f32, !llvm.ptr<1>
+  llvm.return
+}

@@ -51,6 +51,8 @@ func.func @unary(%x: tensor<4xf32>, %i: tensor<4xi64>, %b: tensor<4xi1>, %s: ten
   %22 = graph.erf %x : tensor<4xf32>
   // CHECK: graph.tanh %{{.*}} : tensor<4xf32>
   %23 = graph.tanh %x : tensor<4xf32>
+  // CHECK: graph.normal_cdf %{{.*}} : tensor<4xf32>
+  %phi = graph.normal_cdf %x : tensor<4xf32>
   // CHECK: graph.sigmoid %{{.*}} : tensor<4xf32>
   %24 = graph.sigmoid %x : tensor<4xf32>
   // CHECK: graph.relu %{{.*}} : tensor<4xf32>

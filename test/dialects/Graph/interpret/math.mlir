@@ -96,7 +96,7 @@ func.func @clip() -> (tensor<4xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xi32>
   return %0, %1, %2, %3, %4, %5 : tensor<4xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xui8>
 }
 
-func.func @more() -> (tensor<3xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) {
+func.func @more() -> (tensor<3xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) {
   %x = graph.constant dense<[-2.0, -0.5, 0.0, 0.25, 1.0, 3.0]> : tensor<6xf32>
   // log(1.25 + 0.75) is log(2).
   %p = graph.constant dense<[1.0, 1.25, 3.0]> : tensor<3xf32>
@@ -111,5 +111,7 @@ func.func @more() -> (tensor<3xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>
   %3 = graph.stop_gradient %x : tensor<6xf32>
   // MORE-NEXT: 4: tensor<6xf32> = [-0.03597242, -0.13447072, 0, 0.15561484, 0.880797{{[0-9]*}}, 2.992582{{[0-9]*}}]
   %4 = graph.swish %x {alpha = 2.0 : f64} : tensor<6xf32>
-  return %0, %1, %2, %3, %4 : tensor<3xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>
+  // MORE-NEXT: 5: tensor<6xf32> = [0.022750132, 0.3085375{{[0-9]*}}, 0.5, 0.5987063{{[0-9]*}}, 0.841344{{[0-9]*}}, 0.9986501]
+  %5 = graph.normal_cdf %x : tensor<6xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<3xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>
 }
