@@ -58,11 +58,11 @@ void mpc::buildTrainingPipeline(OpPassManager &manager, const TrainingOptions &o
   // fp32 the pass only checks the user's lists.
   bool low = options.precision != "fp32" && options.optLevel != "O0";
   bool listed = !options.allow.empty() || !options.deny.empty() || !options.infer.empty();
-  if (low || listed) {
+  if (low || listed)
     manager.addPass(createAutocastPass(autocastOptions(options)));
-    manager.addPass(createSimplifyPass());
+  manager.addPass(createSimplifyPass());
+  if (low || listed)
     mark(manager, "autocast");
-  }
   manager.addPass(createJoinProjectionsPass());
   manager.addPass(createAutodiffPass());
   mark(manager, "autodiff");

@@ -195,8 +195,16 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   }
   if (auto dense = dyn_cast_or_null<DenseElementsAttr>(adaptor.getX())) {
     auto to = dyn_cast<FloatType>(elementOf(getY()));
-    if (to && isFloat(getX()) && (dense.isSplat() || dense.getNumElements() <= 1024))
+    bool isSmall = dense.isSplat() || dense.getNumElements() <= 1024;
+    if (to && isFloat(getX()) && isSmall)
       return dense.mapValues(to, [&](const APFloat &value) { return rounded(value, to).bitcastToAPInt(); });
+    // Exporters write the scale of attention as one over the root of an integer, the size of a head.
+    if (auto from = dyn_cast<IntegerType>(elementOf(getX())); from && to && isSmall)
+      return dense.mapValues(to, [&](const APInt &value) {
+        APFloat exact(APFloat::IEEEquad()); // holds all integers of 64 bits
+        exact.convertFromAPInt(value, !from.isUnsigned() && from.getWidth() > 1, APFloat::rmNearestTiesToEven);
+        return rounded(exact, to).bitcastToAPInt();
+      });
   }
   return {};
 }
