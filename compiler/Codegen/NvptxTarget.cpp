@@ -61,13 +61,26 @@ struct WidenPairs : PassInfoMixin<WidenPairs> {
   }
 
 private:
+  static bool isHalf(const User *user) {
+    auto *extract = dyn_cast<ExtractElementInst>(user);
+    return extract && isa<ConstantInt>(extract->getIndexOperand());
+  }
+
+  /// Whether the load is one of pairs of which at least one number is widened.
   static bool isOfPairs(const LoadInst &load) {
     auto *type = dyn_cast<FixedVectorType>(load.getType());
     return type && type->getElementType()->isIntegerTy(16) && type->getNumElements() % 2 == 0 && load.isSimple() &&
-           load.getAlign() >= Align(4) && all_of(load.users(), [](const User *user) {
-             auto *extract = dyn_cast<ExtractElementInst>(user);
-             return extract && isa<ConstantInt>(extract->getIndexOperand());
+           load.getAlign() >= Align(4) && all_of(load.users(), isHalf) && any_of(load.users(), [](const User *half) {
+             return any_of(half->users(), [&](const User *extension) {
+               return any_of(extension->users(), [&](const User *shifted) { return raises(shifted, half); });
+             });
            });
+  }
+
+  /// Whether the instruction moves half a word into the upper half of a register.
+  static bool raises(const User *shifted, const Value *half) {
+    using namespace PatternMatch;
+    return shifted->getType()->isIntegerTy(32) && match(shifted, m_Shl(m_ZExt(m_Specific(half)), m_SpecificInt(16)));
   }
 
   static void widen(LoadInst &load) {
@@ -85,9 +98,7 @@ private:
       Value *inUpper = i % 2 ? b.CreateAnd(word, 0xffff0000) : b.CreateShl(word, 16);
       for (User *extension : make_early_inc_range(half->users()))
         for (User *shifted : make_early_inc_range(extension->users()))
-          if (PatternMatch::match(shifted, PatternMatch::m_Shl(PatternMatch::m_ZExt(PatternMatch::m_Specific(half)),
-                                                               PatternMatch::m_SpecificInt(16))) &&
-              shifted->getType() == word->getType())
+          if (raises(shifted, half))
             shifted->replaceAllUsesWith(inUpper);
       half->replaceAllUsesWith(b.CreateTrunc(i % 2 ? b.CreateLShr(word, 16) : word, b.getInt16Ty()));
       half->eraseFromParent();

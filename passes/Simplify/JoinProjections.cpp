@@ -8,7 +8,6 @@
 #include "dialects/Train/IR/Train.h"
 #include "passes/Simplify/Passes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mpc {
@@ -58,11 +57,12 @@ std::optional<Projection> Projection::of(Value operand) {
         break;
       }
   p.product = flat.getDefiningOp<MatMulOp>();
-  if (!p.product || !flat.hasOneUse() || shapeOf(p.product.getB()).size() != 2)
+  if (!p.product || !flat.hasOneUse() || shapeOf(p.product.getB()).size() != 2 ||
+      elementOf(flat) != elementOf(p.product.getA())) // products of 8-bit floats choose their type
     return std::nullopt;
-  auto turned = p.product.getB().getDefiningOp<TransposeOp>();
-  p.transposed = bool(turned); // of two dimensions
-  p.stored = turned ? turned.getX() : p.product.getB();
+  Operation *turned = p.product.getB().getDefiningOp();
+  p.transposed = transposesMatrices(turned);
+  p.stored = p.transposed ? turned->getOperand(0) : p.product.getB();
   p.weight = readThroughCast(p.stored);
   // The last dimension of the product is split into heads, and the others are kept.
   int64_t width = shapeOf(flat).back();
@@ -93,10 +93,6 @@ public:
   using Base::Base;
 
   void runOnOperation() override {
-    // Where only some of the weights are trained, one product would compute the gradients of all.
-    for (train::StepOp step : getOperation().getOps<train::StepOp>())
-      for (Attribute name : step.getParameters())
-        ++timesTrained[name];
     SmallVector<AttentionOp> attentions;
     getOperation().walk([&](AttentionOp op) { attentions.push_back(op); });
     for (AttentionOp op : attentions)
@@ -104,13 +100,19 @@ public:
   }
 
 private:
+  /// Returns whether the step that reads the variable trains it. Where only some of the weights are trained, one
+  /// product would compute the gradients of all.
+  bool isTrained(train::ReadOp read) {
+    auto step = read->getParentOfType<train::StepOp>();
+    return step && llvm::is_contained(step.getParameters(), read.getVariableAttr());
+  }
+
   bool mayJoin(Projection p, Projection q) {
     MatMulOp a = p.product, b = q.product;
     return a.getA() == b.getA() && a->getAttrs() == b->getAttrs() && bool(p.bias) == bool(q.bias) &&
            (!p.bias || elementOf(p.bias) == elementOf(q.bias)) && p.rows[0] == q.rows[0] && p.rows[1] == q.rows[1] &&
            p.rows[3] == q.rows[3] && elementOf(a.getB()) == elementOf(b.getB()) && p.transposed == q.transposed &&
-           p.weight != q.weight &&
-           timesTrained.lookup(p.weight.getVariableAttr()) == timesTrained.lookup(q.weight.getVariableAttr());
+           p.weight != q.weight && isTrained(p.weight) == isTrained(q.weight);
   }
 
   void join(AttentionOp attention) {
@@ -157,8 +159,6 @@ private:
     }
     numJoined += joined.size();
   }
-
-  llvm::DenseMap<Attribute, unsigned> timesTrained; ///< how many steps train a variable
 };
 
 } // namespace

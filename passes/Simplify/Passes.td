@@ -81,7 +81,7 @@ def JoinProjectionsPass : Pass<"mpc-join-projections", "::mlir::ModuleOp"> {
       %q_rows = graph.slice %p_rows ...       // transposed as before, and read where it lies
       %y, %largest, %log_sum = graph.attention %q_heads, %k_heads, %v_heads
     ```
-    Keys and values alone are joined where queries come from another tensor. The pass leaves products alone whose results something else reads, of which only some have a bias or are trained, or whose heads differ in
+    Keys and values alone are joined where queries do not fit, as those of a decoder that come from another tensor. The pass leaves products alone whose results something else reads, of which only some have a bias or are trained, or whose heads differ in
     size; and those of a tensor with fewer rows than the weights have, for the weights are copied in every step. It runs behind autocast, so that each weight keeps a copy of its own in 16 bits.
   }];
   let statistics = [Statistic<"numJoined", "joined", "products that were joined with others">];

@@ -195,11 +195,11 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   }
   if (auto dense = dyn_cast_or_null<DenseElementsAttr>(adaptor.getX())) {
     auto to = dyn_cast<FloatType>(elementOf(getY()));
-    bool isSmall = dense.isSplat() || dense.getNumElements() <= 1024;
-    if (to && isFloat(getX()) && isSmall)
+    if (to && isFloat(getX()) && (dense.isSplat() || dense.getNumElements() <= 1024))
       return dense.mapValues(to, [&](const APFloat &value) { return rounded(value, to).bitcastToAPInt(); });
-    // Exporters write the scale of attention as one over the root of an integer, the size of a head.
-    if (auto from = dyn_cast<IntegerType>(elementOf(getX())); from && to && isSmall)
+    // Exporters write the scale of attention as one over the root of an integer, the size of a head. A table stays a
+    // cast to fp32, for autocast would round a table of constants to 16 bits.
+    if (auto from = dyn_cast<IntegerType>(elementOf(getX())); from && to && dense.isSplat())
       return dense.mapValues(to, [&](const APInt &value) {
         APFloat exact(APFloat::IEEEquad()); // holds all integers of 64 bits
         exact.convertFromAPInt(value, !from.isUnsigned() && from.getWidth() > 1, APFloat::rmNearestTiesToEven);

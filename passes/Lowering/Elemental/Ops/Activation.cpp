@@ -19,8 +19,8 @@ static Value whereNotNegative(ElementEmitter &e, Value x, Value then, Value othe
 
 /// Phi(x), without cancellation in the lower tail. In f32, Phi(-a) = e^(-a^2/2) t p(1 - t) for a >= 0, with t = 1/(1 +
 /// 0.34 a): t p is the Mills ratio over sqrt(2 pi), and the polynomial is a fit made for this file, within 2^-25 for a
-/// up to 13.5, where e^(-a^2/2) is the least denormal. 1 - t = 0.34 a t is exact to its own last digits for small a,
-/// where the rounding of t would be magnified. The exponential is that of the density (GeluOp::buildVjp).
+/// up to 13.5; behind that Phi(-a) is a denormal of few bits. 1 - t = 0.34 a t is exact to its own last digits for
+/// small a, where the rounding of t would be magnified. The exponential is that of the density (GeluOp::buildVjp).
 static Value normalCdf(ElementEmitter &e, Value x) {
   if (!x.getType().isF32())
     return e.mul(0.5, e.create<math::ErfcOp>(e.mul(x, -0.7071067811865476)));
