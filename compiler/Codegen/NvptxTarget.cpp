@@ -66,7 +66,7 @@ private:
     return extract && isa<ConstantInt>(extract->getIndexOperand());
   }
 
-  /// Whether the load is one of pairs of which at least one number is widened.
+  /// Returns whether the load is one of pairs of which at least one number is widened.
   static bool isOfPairs(const LoadInst &load) {
     auto *type = dyn_cast<FixedVectorType>(load.getType());
     return type && type->getElementType()->isIntegerTy(16) && type->getNumElements() % 2 == 0 && load.isSimple() &&
@@ -77,7 +77,7 @@ private:
            });
   }
 
-  /// Whether the instruction moves half a word into the upper half of a register.
+  /// Returns whether the instruction moves half a word into the upper half of a register.
   static bool raises(const User *shifted, const Value *half) {
     using namespace PatternMatch;
     return shifted->getType()->isIntegerTy(32) && match(shifted, m_Shl(m_ZExt(m_Specific(half)), m_SpecificInt(16)));

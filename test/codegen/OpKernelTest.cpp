@@ -109,8 +109,8 @@ TEST(OpKernel, Activations) {
   for (auto &[op, attrs, ulps] : ops)
     for (const std::string &t : floats) {
       std::string x = tensor("1003", t);
-      // In gelu, the rounding of the argument of erfc or exp is magnified by the argument's square or size, which is up
-      // to 25 here. elu near 0 and hard_sigmoid near its corner cancel and are wrong by an ULP of 1.
+      // In gelu, the rounding of the argument of exp, in f64 of erfc, is magnified by the argument's square or size,
+      // which is up to 25 here. elu near 0 and hard_sigmoid near its corner cancel and are wrong by an ULP of 1.
       double allowed = ulps == 0 ? 0 : t == "f32" || t == "f64" ? ulps : 1;
       batch.add({.name = op + attrs + " " + x,
                  .inputs = {x},

@@ -37,8 +37,8 @@ static std::optional<test::StatedError> functionError(StringRef mnemonic) {
       .Case("elu", StatedError{3, 2})
       .Case("hard_sigmoid", StatedError{2, 2})
       .Case("hard_swish", StatedError{2, 4})
-      // The argument of erfc or exp is rounded. The function's slope magnifies that by the argument's square or size,
-      // which is up to 25 in [-5, 5].
+      // The argument of exp, in f64 of erfc, is rounded. The function's slope magnifies that by the argument's square
+      // or size, which is up to 25 in [-5, 5].
       .Case("gelu", StatedError{32})
       .Case("normal_cdf", StatedError{20}) // its argument is half the square
       .Case("swish", StatedError{8})

@@ -47,7 +47,7 @@ def Graph_ErfOp : Graph_UnaryOp<"erf", Follow, Differentiable> { let summary = "
 def Graph_NormalCdfOp : Graph_UnaryOp<"normal_cdf", Follow, Differentiable> {
   let summary = "Phi(x), the probability that a standard normal variable is at most x";
   let description = [{
-    y = `erfc(-x/sqrt 2)/2` (DLMF 7.18), without the cancellation that `(1 + erf(x/sqrt 2))/2` has for negative x. GELU is `x * Phi(x)`, and its
+    y = `erfc(-x/sqrt 2)/2` (DLMF 7.20.1), without the cancellation that `(1 + erf(x/sqrt 2))/2` has for negative x. GELU is `x * Phi(x)`, and its
     derivative is `Phi(x) + x * phi(x)` with the density `phi(x) = e^(-x^2/2)/sqrt(2 pi)`, which the kernel of `Phi` computes as well.
   }];
 }
