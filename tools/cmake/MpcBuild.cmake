@@ -33,6 +33,9 @@ target_include_directories(MpcMlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_
 target_include_directories(MpcMlir INTERFACE ${MPC_SOURCE_DIR} ${MPC_BINARY_DIR})
 target_compile_definitions(MpcMlir INTERFACE ${LLVM_DEFINITIONS_LIST})
 target_compile_options(MpcMlir INTERFACE -Wall -Wextra -Werror -Wno-unused-parameter)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(MpcMlir INTERFACE -Wno-maybe-uninitialized) # false alarms on std::optional (GCC bug 80635)
+endif()
 # Debian builds LLVM without assertions. Ours can have them, and with them those of the inline functions of LLVM's headers, for NDEBUG changes no type there: what does is under
 # LLVM_ENABLE_ABI_BREAKING_CHECKS, which the packages set to 0.
 option(MPC_ASSERTIONS "Keep assertions in the optimised code of dialects, passes and compiler" OFF)
@@ -65,6 +68,12 @@ endfunction()
 
 # Lets a target start with a set.
 function(mpc_use_headers TARGET NAME)
+  get_target_property(TYPE ${TARGET} TYPE)
+  if(TYPE STREQUAL EXECUTABLE)
+    # Headers that were parsed as position-independent code of a library do not fit that of an executable.
+    set_target_properties(${TARGET} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${TARGET} PRIVATE -fPIC)
+  endif()
   if(MPC_PRECOMPILED_HEADERS)
     target_precompile_headers(${TARGET} REUSE_FROM ${NAME})
   endif()
