@@ -21,6 +21,7 @@ from models import Graph
 # showed 10 to 13.
 GROWTH = 8.0
 MEMORY_STEP = 16 << 20  # smaller growth is noise of the allocator
+ROUNDS = 5
 
 
 def conv_norm_relu(g, layers):
@@ -102,12 +103,11 @@ def cost(chain, command, layers, seconds):
 
 
 def climbs(chain, command, sizes, seconds):
-    def measured(least):
-        """Returns why the growth is too large, or nothing. `least`: the smallest costs by layers so far, to which these runs are added."""
-        for layers in (1, *sizes):
-            least[layers] = [min(pair) for pair in zip(least.get(layers, (math.inf, math.inf)), cost(chain, command, layers, seconds))]
-        base_seconds, base_bytes = least[1]
-        rows = [(layers, *least[layers]) for layers in sizes]
+    def measured():
+        """Returns why the growth is too large, or nothing."""
+        costs = {layers: cost(chain, command, layers, seconds) for layers in (1, *sizes)}
+        base_seconds, base_bytes = costs[1]
+        rows = [(layers, *costs[layers]) for layers in sizes]
         table = ", ".join(f"{layers}: {cpu:.2f} s {peak >> 20} MiB" for layers, cpu, peak in [(1, base_seconds, base_bytes)] + rows)
         if OPTIONS.long:
             print(f"{chain}, {command}: {table}", file=sys.stderr, flush=True)
@@ -122,10 +122,11 @@ def climbs(chain, command, sizes, seconds):
         return ""
 
     def case():
-        # Other work on the machine makes single runs dear, so the cheapest of up to three counts.
-        least, why = {}, ""
-        for _ in range(3):
-            why = measured(least)
+        # Other work on the machine makes single runs dear, and clocks of cores change. One round of runs, which follow each other at once, in which the growth is small is
+        # therefore enough; runs of different rounds are not compared.
+        why = ""
+        for _ in range(ROUNDS):
+            why = measured()
             if not why:
                 return
         raise harness.Failure(why)
