@@ -29,6 +29,17 @@ protected:
     ASSERT_NE(library, nullptr);
     ASSERT_EQ(library->abi, uint32_t(MPC_LIBRARY_ABI));
   }
+  /// Compares with the reference, and expects the same bits from scratch memory that holds something else.
+  void checkTwice(const Desc &desc) {
+    SCOPED_TRACE(describe(desc));
+    Problem problem(library, desc, 1);
+    problem.run();
+    const std::vector<char> first = problem.result();
+    EXPECT_EQ(problem.check(), "") << problem.implementation();
+    problem.run(true, 0x3c);
+    EXPECT_EQ(problem.result(), first) << problem.implementation();
+    EXPECT_EQ(problem.integrity(), "") << problem.implementation();
+  }
   Provider provider;
   int32_t op = 0, type = 0;
   const mpc_library *library = nullptr;
@@ -75,14 +86,31 @@ TEST_P(LibraryTest, MatchesReferenceOnProductsOfFewRows) {
         desc.has_bias = desc.activation = epilogue == 1;
         desc.has_addend = epilogue == 2;
         desc.type_bias = desc.type_out;
-        SCOPED_TRACE(describe(desc));
-        Problem problem(library, desc, 1);
-        problem.run();
-        const std::vector<char> first = problem.result();
-        EXPECT_EQ(problem.check(), "") << problem.implementation();
-        problem.run(true, 0x3c);
-        EXPECT_EQ(problem.result(), first) << problem.implementation();
-        EXPECT_EQ(problem.integrity(), "") << problem.implementation();
+        checkTwice(desc);
+      }
+}
+
+// The lines of one operand lie 4 KiB apart, as in the weight gradients of wide layers.
+TEST_P(LibraryTest, MatchesReferenceOnProductsOfLinesThatCompete) {
+  if (op != MPC_MATMUL)
+    return;
+  for (int64_t batch : {1, 2})
+    for (int32_t of : {0, 1, 2}) // of a, of b, of a that all products of the batch share
+      for (int epilogue = 0; epilogue < 3; ++epilogue) {
+        Desc desc = {};
+        desc.op = op;
+        desc.type_a = desc.type_b = desc.type_out = type;
+        desc.batch = batch;
+        desc.m = of == 1 ? 33 : 1024;
+        desc.n = of == 1 ? 1024 : 33;
+        desc.k = 21;
+        desc.transpose_a = 1;
+        desc.transpose_b = epilogue == 2 && of != 1;
+        desc.broadcast_a = of == 2;
+        desc.has_bias = desc.activation = epilogue == 1;
+        desc.has_addend = epilogue == 2;
+        desc.type_bias = desc.type_out;
+        checkTwice(desc);
       }
 }
 
