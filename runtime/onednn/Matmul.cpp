@@ -27,7 +27,7 @@ memory::desc matrix(int64_t batch, int64_t rows, int64_t columns, bool transpose
 }
 
 /// Elements between the lines of an operand that is copied: one line of the cache.
-constexpr int64_t gap = 16;
+constexpr int64_t cacheLine = 16;
 
 /// Returns whether an operand competes with itself for the cache where the product goes from one of its lines to the
 /// next: these lie a multiple of 4 KiB apart, and then what oneDNN's GEMM packs together falls into the same few sets.
@@ -67,8 +67,8 @@ public:
     const bool spreadA = competes(d.m, d.n), spreadB = !d.transpose_b && competes(d.n, d.m);
     if (d.transpose_a && d.type_a == MPC_F32 && (spreadA || spreadB) &&
         std::string(pd.impl_info_str()).starts_with("gemm:jit")) {
-      const memory::desc wantedA = matrix(batchOfA, d.m, d.k, true, type, spreadA ? gap : 0);
-      const memory::desc wantedB = matrix(batchOfB, d.k, d.n, d.transpose_b, type, spreadB ? gap : 0);
+      const memory::desc wantedA = matrix(batchOfA, d.m, d.k, true, type, spreadA ? cacheLine : 0);
+      const memory::desc wantedB = matrix(batchOfB, d.k, d.n, d.transpose_b, type, spreadB ? cacheLine : 0);
       pd = chosen(matmulDesc(engine(), wantedA, wantedB, bias, out, attributes));
       left = reordered(left, wantedA);
       right = reordered(right, wantedB);
