@@ -26,7 +26,8 @@ using namespace mpc;
 // The pass must not include the runtime's headers; this file sees both, so it can compare the constants.
 static_assert(emulator::kBias == MPC_EMU_BIAS && emulator::kOffsetBits == MPC_EMU_OFFSET_BITS);
 static_assert(emulator::kMaxPieces == MPC_EMU_MAX_PIECES && mostBlockThreads == MPC_EMU_MAX_THREADS);
-static_assert(emulator::kMaxCluster == MPC_EMU_MAX_CLUSTER && uint32_t(emulator::kOwnBlock) == MPC_EMU_OWN_BLOCK);
+static_assert(emulator::kMaxCluster == MPC_EMU_MAX_CLUSTER && uint32_t(emulator::kOwnBlock) == MPC_EMU_OWN_BLOCK &&
+              emulator::kInRegisters == MPC_EMU_IN_REGISTERS);
 static_assert(emulator::kBlockField == offsetof(mpc_emu_thread, block) &&
               emulator::kRegisters == offsetof(mpc_emu_thread, registers));
 static_assert(emulator::kGridField == offsetof(mpc_emu_thread, grid));

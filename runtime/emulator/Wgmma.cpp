@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// wgmma computes D = A B + C for a warpgroup, with A 64 x k and B k x n in shared memory; k is 16, or 32 for 8-bit
-// floats (Float8.cpp).
+// wgmma computes D = A B + C for a warpgroup, with A 64 x k in shared memory or registers, and B k x n in shared
+// memory; k is 16, or 32 for 8-bit floats (Float8.cpp).
 //
 // Source: PTX ISA, "Asynchronous warpgroup level matrix instructions". Sums are rounded as in Mma.cpp: once per
 // wgmma. The last thread to arrive computes the product; its operands count as being read until a
@@ -33,6 +33,7 @@ struct Product {
   Operand a, b;
   uint32_t elementA, elementB, columns, fresh;
   float *sums;
+  bool readsA() const { return a.form != MPC_EMU_IN_REGISTERS; } ///< from shared memory
   bool operator==(const Product &other) const { return std::memcmp(this, &other, offsetof(Product, sums)) == 0; }
 };
 } // namespace
@@ -81,12 +82,28 @@ __attribute__((always_inline)) static inline void convertChunk(const char *from,
     to[i * step] = Value(bits[i]);
 }
 
+/// Unpacks A from registers: register i of lane l of warp w holds row 16 w + l / 4 + 8 (i mod 2), k = 2 (l mod 4) +
+/// 8 (i / 2) and the next (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
+template <double (*Value)(uint32_t)>
+__attribute__((always_inline)) static inline void unpackRegisters(const Thread *lanes, double *a) {
+  for (uint32_t t = 0; t < kWarpgroup; ++t) {
+    uint32_t l = t % kWarp, row = t / kWarp * 16 + l / 4;
+    for (uint32_t i = 0; i < 4; ++i) {
+      double *pair = a + (row + i % 2 * 8) * kDepth + l % 4 * 2 + i / 2 * 8;
+      pair[0] = Value(lanes[t].registers[i] & 0xFFFF);
+      pair[1] = Value(lanes[t].registers[i] >> 16);
+    }
+  }
+}
+
 /// Converts the operands to a: [64][16] and b: [n / 8][16][8].
 template <double (*Value)(uint32_t)>
-__attribute__((always_inline)) static inline void convert(const char *shared, const Product &p,
+__attribute__((always_inline)) static inline void convert(const char *shared, const Thread *lanes, const Product &p,
                                                           const uint32_t *placesOfA, const uint32_t *placesOfB,
                                                           double *a, double *b) {
-  if (p.a.form >> 8) {
+  if (!p.readsA()) {
+    unpackRegisters<Value>(lanes, a);
+  } else if (p.a.form >> 8) {
     for (uint32_t r = 0; r < kRows; r += kChunkElements)
       for (uint32_t k = 0; k < kDepth; ++k)
         convertChunk<Value>(shared + *placesOfA++, a + r * kDepth + k, kDepth);
@@ -131,13 +148,13 @@ __attribute__((always_inline)) static inline void multiply(const double *a, cons
 }
 
 MPC_CPU_CLONES
-static void computeProduct(const char *shared, const Product &p, const uint32_t *placesOfA, const uint32_t *placesOfB,
-                           float *const *sums) {
+static void computeProduct(const char *shared, const Thread *lanes, const Product &p, const uint32_t *placesOfA,
+                           const uint32_t *placesOfB, float *const *sums) {
   double a[kRows * kDepth], b[kDepth * kMaxColumns];
   if (p.elementA == 0)
-    convert<halfValue>(shared, p, placesOfA, placesOfB, a, b);
+    convert<halfValue>(shared, lanes, p, placesOfA, placesOfB, a, b);
   else
-    convert<bfloatValue>(shared, p, placesOfA, placesOfB, a, b);
+    convert<bfloatValue>(shared, lanes, p, placesOfA, placesOfB, a, b);
   multiply(a, b, p.columns, sums);
 }
 
@@ -168,9 +185,10 @@ static bool multiplyAll(Warpgroup &group, Thread &self) {
       meetClocks(group.agreed, lanes[i].known, block.slots);
     group.stale = false;
   }
-  uint32_t places[2 * kRows + 2 * kMaxColumns], count = 2 * (kRows + p.columns);
-  findChunks(self, p.a, kRows, places, site);
-  findChunks(self, p.b, p.columns, places + 2 * kRows, site);
+  uint32_t places[2 * kRows + 2 * kMaxColumns], ofA = p.readsA() ? 2 * kRows : 0, count = ofA + 2 * p.columns;
+  if (p.readsA())
+    findChunks(self, p.a, kRows, places, site);
+  findChunks(self, p.b, p.columns, places + ofA, site);
   for (uint32_t i = 0; i < count; ++i) {
     checkAsyncRead(self, group.agreed, places[i], site);
     forCells(block, places[i], kChunk, [&](Cell &cell) { ++cell.products; });
@@ -181,9 +199,9 @@ static bool multiplyAll(Warpgroup &group, Thread &self) {
     for (float *own : sums)
       std::fill_n(own, p.columns / 2, 0.0f);
   if (p.elementA >= kE4M3)
-    multiplyFloat8(block.shared, places, places + 2 * kRows, p.columns, p.elementA, p.elementB, sums);
+    multiplyFloat8(block.shared, places, places + ofA, p.columns, p.elementA, p.elementB, sums);
   else
-    computeProduct(block.shared, p, places, places + 2 * kRows, sums);
+    computeProduct(block.shared, lanes, p, places, places + ofA, sums);
   return true;
 }
 

@@ -17,6 +17,8 @@ struct Product {
   std::string wgmmaFence = "kernel.wgmma_fence";
   int alignment = 1024, shift = 0; ///< of the pieces; bytes that are added to the offsets of A
   int bytesOfA = 0;                ///< of A's piece, where it differs from what the tile needs
+  bool registers = false;          ///< A comes from registers: b0 is [k / 16][4][128 threads] words
+  bool fresh = false;              ///< the first product adds to nothing
 
   static int bytesOf(const TileLayout &layout, int rows, int k) {
     int last = 0;
@@ -25,19 +27,35 @@ struct Product {
         last = std::max(last, layout.plain(r, i));
     return (last + 2 + 2047) / 2048 * 2048;
   }
+  /// Returns the text that loads A's registers.
+  std::string loads() const {
+    std::string body;
+    for (int i = 0; registers && i < k / 4; ++i) {
+      std::string word = std::to_string(i);
+      body += "%p" + word + " = llvm.getelementptr %b0[" + std::to_string(i * 128) +
+              "] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32\n%q" + word + " = llvm.getelementptr %p" + word +
+              "[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32\n%r" + word + " = llvm.load %q" + word +
+              " : !llvm.ptr<1> -> i32\n";
+    }
+    return body;
+  }
   std::string text() const {
     int bytesA = bytesOf(a, 64, k), bytesB = bytesOf(b, n, k), sums = n / 2;
     std::string align = " {alignment = " + std::to_string(alignment) + " : i64}\n";
     std::string body = "%t = kernel.thread_id\n%zero = llvm.mlir.constant(0.0 : f32) : f32\n%sa = kernel.shared " +
                        std::to_string(bytesOfA ? bytesOfA : bytesA) + align + "%sb = kernel.shared " +
                        std::to_string(bytesB) + align + copyIn(0, "%sa", bytesOfA ? bytesOfA : bytesA, "a") +
-                       copyIn(1, "%sb", bytesB, "b") + fence + "\n" + barrier + "\n" + before + "\n" + wgmmaFence +
-                       "\n";
+                       copyIn(1, "%sb", bytesB, "b") + fence + "\n" + barrier + "\n" + before + "\n" + loads() +
+                       wgmmaFence + "\n";
     for (int step = 0; step < k / 16; ++step) {
-      std::string name = "d" + std::to_string(step),
-                  c = step ? valueList("d" + std::to_string(step - 1), sums) : repeated("%zero", sums);
-      body += "%" + name + ":" + std::to_string(sums) + " = kernel.wgmma " + type.name + " %sa[" +
-              std::to_string(a.plain(0, 16 * step) + shift) + "] " + a.text() + ", %sb[" +
+      std::string number = std::to_string(step), name = "d" + number,
+                  c = step    ? valueList("d" + std::to_string(step - 1), sums)
+                      : fresh ? ""
+                              : repeated("%zero", sums);
+      std::string factor = "%sa[" + std::to_string(a.plain(0, 16 * step) + shift) + "] " + a.text();
+      for (int i = 0; registers && i < 4; ++i)
+        factor = (i == 0 ? "registers (%r" : factor + ", %r") + std::to_string(step * 4 + i) + (i == 3 ? ")" : "");
+      body += "%" + name + ":" + std::to_string(sums) + " = kernel.wgmma " + type.name + " " + factor + ", %sb[" +
               std::to_string(b.plain(0, 16 * step)) + "] " + b.text() + " (" + c + ") : " + typeList("f32", sums) +
               " loc(\"product\")\n";
     }
@@ -63,7 +81,10 @@ struct Data {
       for (int i = 0; i < p.k; ++i) {
         uint16_t bits = p.type.round(draw(random));
         a[r * p.k + i] = p.type.value(bits);
-        if (size_t place = p.a.offset(r, i) / 2; place < inA.size())
+        if (p.registers) {
+          int thread = r / 16 * 32 + r % 8 * 4 + i % 8 / 2, number = i / 16 * 4 + r / 8 % 2 + i / 8 % 2 * 2;
+          inA[(number * 128 + thread) * 2 + i % 2] = bits;
+        } else if (size_t place = p.a.offset(r, i) / 2; place < inA.size())
           inA[place] = bits;
       }
     for (int i = 0; i < p.k; ++i)
@@ -89,22 +110,25 @@ static std::string nameOfProduct(const testing::TestParamInfo<Product> &info) {
   auto part = [](const TileLayout &l) {
     return (l.transposed ? std::string("T") : std::string("K")) + std::to_string(l.swizzle);
   };
-  return part(info.param.a) + part(info.param.b) + "_n" + std::to_string(info.param.n) + "_" + info.param.type.name;
+  return (info.param.registers ? "R" : part(info.param.a)) + part(info.param.b) + "_n" + std::to_string(info.param.n) +
+         "_" + info.param.type.name;
 }
-INSTANTIATE_TEST_SUITE_P(Layouts, EmulatorWgmma,
-                         testing::Values(Product{kPlain, kPlain, 128}, Product{kPlain, kPlain, 256, 64, kBfloat},
-                                         Product{kTransposed, kTransposed, 128},
-                                         Product{kTransposed, kPlain, 64, 64, kBfloat},
-                                         Product{kPlain, {3, 8192, 1024, true}, 192},
-                                         // The atoms of these are not adjacent.
-                                         Product{{3, 0, 2048, false}, {3, 1024, 4096, true}, 96},
-                                         Product{{2, 0, 512, false}, {2, 0, 1024, false}, 40, 32},
-                                         Product{{2, 2048, 512, true}, {2, 512, 2048, true}, 128, 32, kBfloat},
-                                         Product{{1, 0, 256, false}, {1, 0, 512, false}, 8, 16},
-                                         Product{{1, 256, 2048, true}, {1, 2048, 256, true}, 48, 64},
-                                         Product{{0, 128, 256, false}, {0, 1024, 128, false}, 64, 16},
-                                         Product{{0, 1024, 128, true}, {0, 128, 1024, true}, 24, 64}),
-                         nameOfProduct);
+INSTANTIATE_TEST_SUITE_P(
+    Layouts, EmulatorWgmma,
+    testing::Values(Product{kPlain, kPlain, 128}, Product{kPlain, kPlain, 256, 64, kBfloat},
+                    Product{kTransposed, kTransposed, 128}, Product{kTransposed, kPlain, 64, 64, kBfloat},
+                    Product{kPlain, {3, 8192, 1024, true}, 192},
+                    // The atoms of these are not adjacent.
+                    Product{{3, 0, 2048, false}, {3, 1024, 4096, true}, 96},
+                    Product{{2, 0, 512, false}, {2, 0, 1024, false}, 40, 32},
+                    Product{{2, 2048, 512, true}, {2, 512, 2048, true}, 128, 32, kBfloat},
+                    Product{{1, 0, 256, false}, {1, 0, 512, false}, 8, 16},
+                    Product{{1, 256, 2048, true}, {1, 2048, 256, true}, 48, 64},
+                    Product{{0, 128, 256, false}, {0, 1024, 128, false}, 64, 16},
+                    Product{{0, 1024, 128, true}, {0, 128, 1024, true}, 24, 64},
+                    Product{.a = kPlain, .b = kTransposed, .n = 128, .registers = true},
+                    Product{.a = kPlain, .b = kPlain, .n = 40, .type = kBfloat, .registers = true, .fresh = true}),
+    nameOfProduct);
 
 TEST_P(EmulatorWgmma, AgreesWithLoops) {
   const Product &p = GetParam();

@@ -86,7 +86,13 @@ LogicalResult WgmmaOp::verify() {
   if (typeOfB() != getElement() && (!isFloat8() || isHalf(typeOfB()) || typeOfB() == MmaType::TF32))
     return emitOpError("multiplies ") << stringifyMmaType(getElement()) << " by " << stringifyMmaType(typeOfB())
                                       << "; only e4m3 and e5m2 go together";
-  for (auto [name, layout] : {std::pair("A", getALayout()), std::pair("B", getBLayout())})
+  bool hasLayout = getA() && getAOffset() && getALayout();
+  bool hasSome = getA() || getAOffset() || getALayout();
+  if (hasLayout ? !getARegisters().empty() : hasSome || getARegisters().size() != 4)
+    return emitOpError("takes A from shared memory, with an offset and a layout, or from 4 registers");
+  if (!hasLayout && isFloat8())
+    return emitOpError("takes A of f16 or bf16 from registers, not ") << stringifyMmaType(getElement());
+  for (auto [name, layout] : {std::pair("A", getALayout().value_or(getBLayout())), std::pair("B", getBLayout())})
     if (isFloat8() && layout.getTransposed())
       return emitOpError("reads ") << name << " transposed; 8-bit floats must have k contiguous in shared memory";
   if (n == 0 || n > 256 || n % 8 != 0 || (!getC().empty() && getD().size() != getC().size()))

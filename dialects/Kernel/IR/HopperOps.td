@@ -149,8 +149,8 @@ def Kernel_WgmmaFenceOp : Kernel_DeviceOp<"wgmma_fence"> {
   let summary = "orders accesses to registers; stands before the first wgmma, and where other ops wrote registers of its operands";
   let assemblyFormat = "attr-dict";
 }
-def Kernel_WgmmaOp : Kernel_DeviceOp<"wgmma"> {
-  let summary = "starts D = A B + C of a warpgroup (128 threads): A is 64 x k and B k x n, both in shared memory, C and D are 64 x n in f32; k is 32 bytes of elements";
+def Kernel_WgmmaOp : Kernel_DeviceOp<"wgmma", [AttrSizedOperandSegments]> {
+  let summary = "starts D = A B + C of a warpgroup (128 threads): A is 64 x k, in shared memory or registers, B k x n in shared memory, C and D are 64 x n in f32; k is 32 bytes of elements";
   let description = [{
     Without C, D = A B. A and B have type `element`; B has `elementB` where that is given (e4m3 and e5m2 may be mixed; both need k contiguous).
     The tiles start `aOffset` and `bOffset` bytes behind the pointers, which point to where atoms start. The offsets choose the k of one wgmma within a row of
@@ -158,14 +158,18 @@ def Kernel_WgmmaOp : Kernel_DeviceOp<"wgmma"> {
     lane l of warp w is at row 16 w + l / 4 + 8 h, column 8 j + 2 (l mod 4) + p. Products are exact, sums are in f32. Until wgmma_wait says so, D must not be
     touched and the shared memory must not be written. PTX: wgmma.mma_async.
 
+    With `registers`, A of f16 or bf16 is in four registers of each thread, as A of mma.m16n8k16 is: warp w has rows 16 w to 16 w + 15. Until wgmma_wait says
+    so, they must not be written either.
+
     Sums of 8-bit floats have fewer bits: each wgmma aligns its products and C to the largest exponent among them, cuts them off 13 bits below it, and does
     the same to their sum (DeepSeek-V3 Technical Report, 3.5.2; MMA-Sim, arXiv 2511.10909, measured on H100: 13 fractional bits, then the format 1-8-13). A
     kernel that needs more precision adds the sums of a few wgmmas elsewhere.
   }];
-  let arguments = (ins Kernel_MmaType:$element, Kernel_Shared:$a, I32Attr:$aOffset, Kernel_MatrixLayoutAttr:$aLayout, Kernel_Shared:$b, I32Attr:$bOffset,
-                   Kernel_MatrixLayoutAttr:$bLayout, Variadic<F32>:$c, OptionalAttr<Kernel_MmaType>:$elementB);
+  let arguments = (ins Kernel_MmaType:$element, Optional<Kernel_Shared>:$a, OptionalAttr<I32Attr>:$aOffset, OptionalAttr<Kernel_MatrixLayoutAttr>:$aLayout,
+                   Variadic<I32>:$aRegisters, Kernel_Shared:$b, I32Attr:$bOffset, Kernel_MatrixLayoutAttr:$bLayout, Variadic<F32>:$c,
+                   OptionalAttr<Kernel_MmaType>:$elementB);
   let results = (outs Variadic<F32>:$d);
-  let assemblyFormat = "$element (`by` $elementB^)? $a `[` $aOffset `]` $aLayout `,` $b `[` $bOffset `]` $bLayout `(` $c `)` attr-dict `:` type($d)";
+  let assemblyFormat = "$element (`by` $elementB^)? ($a^ `[` $aOffset `]` $aLayout)? (`registers` `(` $aRegisters^ `)`)? `,` $b `[` $bOffset `]` $bLayout `(` $c `)` attr-dict `:` type($d)";
   let extraClassDeclaration = [{
     ::mpc::kernel::MmaType typeOfB() { return getElementB().value_or(getElement()); }
     /// Whether A and B hold 8-bit floats.

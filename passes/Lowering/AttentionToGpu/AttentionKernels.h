@@ -14,6 +14,7 @@ namespace mpc::attention {
 /// These are numbers of a schedule (#kernel.contraction).
 struct Tiles {
   int64_t rows, columns;
+  bool byWarpgroup; ///< wgmma computes the products of a block's 64 rows; else mma.sync those of each warp
   int threads() const { return int(rows / 16 * 32); }
 };
 

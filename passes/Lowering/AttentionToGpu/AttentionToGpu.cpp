@@ -110,7 +110,7 @@ FailureOr<SmallVector<kernel::LaunchAttr>> mpc::emitGpuAttention(kernel::Dispatc
   if (llvm::failed(schedule))
     return failure();
   Operation *op = kernel::attentionOf(dispatch);
-  Tiles tiles{schedule->m, schedule->n};
+  Tiles tiles{schedule->m, schedule->n, schedule->mainloop == kernel::Mainloop::Wgmma};
   bool isGradient = isa<graph::AttentionGradOp>(op);
   graph::AttentionForm form = isGradient ? graph::AttentionForm::of(cast<graph::AttentionGradOp>(op))
                                          : graph::AttentionForm::of(cast<graph::AttentionOp>(op));

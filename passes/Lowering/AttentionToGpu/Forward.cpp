@@ -21,9 +21,8 @@ void mpc::attention::emitForward(const Kernel &kernel) {
   queries.copy(block.memory, t.q.at(c, block.sample, block.head), t.q, block.firstRow);
   block.commit();
   block.arrive();
-  std::vector<Values> ofQueries;
-  for (int step = 0; step < queries.steps(); ++step)
-    ofQueries.push_back(block.warpRows(queries, block.memory, step));
+  OwnRows own{queries, block.memory};
+  block.load(own);
 
   KeysAndValues tiles(block, c.at(block.memory, queries.bytes()));
   auto start = [&](Value tile, Value stage) { tiles.start(tile, stage); };
@@ -39,8 +38,7 @@ void mpc::attention::emitForward(const Kernel &kernel) {
   init.append({lowest, lowest, f.zero(), f.zero()});
   Values result = block.walk(first, last, init, start, [&](Value tile, Value stage, ValueRange carried) {
     Values y(carried.take_front(sums)), largest(carried.slice(sums, 2)), sum(carried.slice(sums + 2, 2));
-    Values s = block.zeros(sumsOf(columns));
-    block.timesRows(s, tiles.keys, tiles.keysAt(stage), columns, [&](int step) { return ofQueries[step]; });
+    Values s = block.timesRows({{own, tiles.keys, tiles.keysAt(stage)}}, columns).front();
     Value firstKey = c.mul(tile, columns);
     auto placeOf = [&](size_t i) {
       Value key = c.add(c.add(firstKey, f.column()), int64_t(8 * (i / 4) + i % 2));
@@ -73,8 +71,7 @@ void mpc::attention::emitForward(const Kernel &kernel) {
     }
     for (auto [i, number] : llvm::enumerate(y))
       number = c.mul(number, factor[i / 2 % 2]);
-    block.timesElements(y, tiles.values, tiles.valuesAt(stage), columns,
-                        [&](int step) { return f.asFactor(ArrayRef<Value>(s).slice(size_t(step) * 8, 8)); });
+    block.timesElements({{y, s, tiles.values, tiles.valuesAt(stage)}}, columns);
     y.append(rowLargest);
     y.append(sum);
     return y;

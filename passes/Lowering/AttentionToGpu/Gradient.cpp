@@ -9,23 +9,22 @@ using namespace mpc::attention;
 namespace {
 
 /// The rows of the block's side, which stay in shared memory: q and dy, or k and v.
-class OwnRows {
-public:
-  OwnRows(AttentionBlock &block, const HeadLayout &a, const HeadLayout &b, Value headOfA, Value headOfB)
-      : block(block), first(block.c, block.kernel.tiles.rows, a.width, block.kernel.tiles.threads(), block.thread),
-        second(block.c, block.kernel.tiles.rows, b.width, block.kernel.tiles.threads(), block.thread) {
-    first.copy(block.memory, headOfA, a, block.firstRow);
-    second.copy(block.c.at(block.memory, first.bytes()), headOfB, b, block.firstRow);
+struct OwnPair {
+  OwnPair(AttentionBlock &block, const HeadLayout &a, const HeadLayout &b, Value headOfA, Value headOfB)
+      : first{tileOf(block, a), block.memory}, second{tileOf(block, b), block.c.at(block.memory, first.tile.bytes())} {
+    first.tile.copy(first.at, headOfA, a, block.firstRow);
+    second.tile.copy(second.at, headOfB, b, block.firstRow);
     block.commit();
     block.arrive();
   }
-  int64_t bytes() const { return first.bytes() + second.bytes(); }
-  Values ofFirst(int step) { return block.warpRows(first, block.memory, step); }
-  Values ofSecond(int step) { return block.warpRows(second, block.c.at(block.memory, first.bytes()), step); }
+  int64_t bytes() const { return first.tile.bytes() + second.tile.bytes(); }
+
+  OwnRows first, second;
 
 private:
-  AttentionBlock &block;
-  HeadTile first, second;
+  static HeadTile tileOf(AttentionBlock &block, const HeadLayout &layout) {
+    return {block.c, block.kernel.tiles.rows, layout.width, block.kernel.tiles.threads(), block.thread};
+  }
 };
 
 } // namespace
@@ -79,7 +78,7 @@ void mpc::attention::emitQueryGradient(const Kernel &kernel) {
   Scores scores(f, block.sample, block.head);
   Value q = t.q.at(c, block.sample, block.head), dy = t.dy.at(c, block.sample, block.head);
   auto [first, last] = scores.keyTiles(block.firstRow, kernel.tiles.rows, columns);
-  OwnRows own(block, t.q, t.dy, q, dy);
+  OwnPair own(block, t.q, t.dy, q, dy);
 
   KeysAndValues tiles(block, c.at(block.memory, own.bytes()));
   auto start = [&](Value tile, Value stage) { tiles.start(tile, stage); };
@@ -96,9 +95,10 @@ void mpc::attention::emitQueryGradient(const Kernel &kernel) {
   }
   Values dq =
       block.walk(first, last, block.zeros(sumsOf(t.q.width)), start, [&](Value tile, Value stage, ValueRange carried) {
-        Values sums(carried), s = block.zeros(sumsOf(columns)), dp = block.zeros(sumsOf(columns));
-        block.timesRows(s, tiles.keys, tiles.keysAt(stage), columns, [&](int step) { return own.ofFirst(step); });
-        block.timesRows(dp, tiles.values, tiles.valuesAt(stage), columns, [&](int step) { return own.ofSecond(step); });
+        Values sums(carried);
+        std::vector<Values> products = block.timesRows(
+            {{own.first, tiles.keys, tiles.keysAt(stage)}, {own.second, tiles.values, tiles.valuesAt(stage)}}, columns);
+        Values &s = products[0], &dp = products[1];
         Value firstKey = c.mul(tile, columns);
         auto placeOf = [&](size_t i) {
           Value key = c.add(c.add(firstKey, f.column()), int64_t(8 * (i / 4) + i % 2));
@@ -114,8 +114,7 @@ void mpc::attention::emitQueryGradient(const Kernel &kernel) {
           Place place = placeOf(i);
           score = probability(f, scores, place, exists(place), score, dp[i], addends[i / 2 % 2]).second;
         }
-        block.timesElements(sums, tiles.keys, tiles.keysAt(stage), columns,
-                            [&](int step) { return f.asFactor(ArrayRef<Value>(s).slice(size_t(step) * 8, 8)); });
+        block.timesElements({{sums, s, tiles.keys, tiles.keysAt(stage)}}, columns);
         return sums;
       });
   block.store(t.dq, block.sample, block.head, dq, nullptr);
@@ -131,7 +130,7 @@ void mpc::attention::emitKeyGradient(const Kernel &kernel) {
   HeadTile queries(c, columns, t.q.width, kernel.tiles.threads(), block.thread);
   HeadTile cotangents(c, columns, t.dy.width, kernel.tiles.threads(), block.thread);
   Value k = t.k.at(c, block.sample, block.head), v = t.v.at(c, block.sample, block.head);
-  OwnRows own(block, t.k, t.v, k, v);
+  OwnPair own(block, t.k, t.v, k, v);
   auto [first, last] = Scores(f, block.sample, block.head).queryTiles(block.firstRow, kernel.tiles.rows, columns);
   // The tiles of the first head of queries that shares the keys come first, then those of the next.
   Value tiles = c.max(c.sub(last, first), 0);
@@ -141,8 +140,13 @@ void mpc::attention::emitKeyGradient(const Kernel &kernel) {
   auto tileOf = [&](Value number) { return c.add(first, group == 1 ? number : c.rem(number, c.max(tiles, 1))); };
 
   Value ring = c.at(block.memory, own.bytes());
-  int64_t pairBytes = queries.bytes() + cotangents.bytes(), stageBytes = pairBytes + statisticBytes(columns);
-  auto queriesAt = [&](Value stage) { return c.at(ring, c.wide(c.mul(stage, stageBytes))); };
+  int64_t pairBytes = queries.bytes() + cotangents.bytes();
+  auto queriesAt = [&](Value stage) { return c.at(ring, c.wide(c.mul(stage, pairBytes))); };
+  // The statistics lie behind both pairs, since tiles for wgmma start at multiples of 1024 bytes.
+  auto statisticsAt = [&](Value stage) {
+    Value first = c.at(ring, 2 * pairBytes);
+    return c.at(first, c.wide(c.mul(stage, statisticBytes(columns))));
+  };
   auto start = [&](Value number, Value stage) {
     Value head = headOf(number), row = c.mul(tileOf(number), columns), at = queriesAt(stage);
     queries.copy(at, t.q.at(c, block.sample, head), t.q, row);
@@ -153,59 +157,56 @@ void mpc::attention::emitKeyGradient(const Kernel &kernel) {
       const HeadLayout *statistics[] = {&t.largest, &t.logSum, &t.delta};
       for (auto [i, of] : llvm::enumerate(statistics)) {
         Value from = c.at(of->at(c, block.sample, head, 4), c.mul(c.wide(query), of->row * 4));
-        Value to = c.at(c.at(at, pairBytes + int64_t(i) * columns * 4), c.wide(c.mul(block.thread, 4)));
+        Value to = c.at(c.at(statisticsAt(stage), int64_t(i) * columns * 4), c.wide(c.mul(block.thread, 4)));
         kernel::CopyAsyncOp::create(c.b, to, from, uint32_t(4), valid);
       }
     });
   };
   Value rows[2] = {block.row(0), block.row(1)}, firstRow = c.add(block.firstRow, block.warpRow());
   int64_t ofKeys = sumsOf(t.k.width), ofValues = sumsOf(t.v.width);
-  Values sums = block.walk(
-      c.i32(0), c.mul(tiles, group), block.zeros(ofKeys + ofValues), start,
-      [&](Value number, Value stage, ValueRange carried) {
-        Values dk(carried.take_front(ofKeys)), dv(carried.drop_front(ofKeys));
-        Value at = queriesAt(stage), dyAt = c.at(at, queries.bytes()), firstQuery = c.mul(tileOf(number), columns);
-        Scores scores(f, block.sample, headOf(number));
-        Index places[2] = {scores.keyIndex(rows[0]), scores.keyIndex(rows[1])};
-        Values s = block.zeros(sumsOf(columns)), dp = block.zeros(sumsOf(columns));
-        block.timesRows(s, queries, at, columns, [&](int step) { return own.ofFirst(step); });
-        block.timesRows(dp, cotangents, dyAt, columns, [&](int step) { return own.ofSecond(step); });
-        auto placeOf = [&](size_t i) {
-          Value query = c.add(c.add(firstQuery, f.column()), int64_t(8 * (i / 4) + i % 2));
-          size_t h = i / 2 % 2;
-          return Place{query, rows[h], scores.queryIndex(query), places[h]};
-        };
-        auto exists = [&](const Place &place) {
-          return form.queries() % columns ? c.below(place.query, form.queries()) : Value();
-        };
-        if (scores.arePlain())
-          scores.hide(s, firstQuery, columns, firstRow, 16, placeOf, exists);
-        for (int64_t j = 0; j < columns / 8; ++j) {
-          Value column = c.add(f.column(), 8 * j);
-          Values pairs;
-          for (int i : {0, 1, 2})
-            pairs.push_back(c.load(VectorType::get({2}, c.b.getF32Type()),
-                                   c.at(c.at(at, pairBytes + i * columns * 4), c.wide(c.mul(column, 4))), 8));
-          for (int p : {0, 1}) {
-            Values statistics;
-            for (Value pair : pairs)
-              statistics.push_back(c.extract(pair, p));
-            Values addends = addendsOf(f, scores, statistics);
-            for (int h : {0, 1}) {
-              size_t i = size_t(j * 4 + 2 * h + p);
-              Place place = placeOf(i);
-              std::tie(s[i], dp[i]) = probability(f, scores, place, exists(place), s[i], dp[i], addends);
-            }
-          }
-        }
-        auto factor = [&](const Values &numbers) {
-          return [&](int step) { return f.asFactor(ArrayRef<Value>(numbers).slice(size_t(step) * 8, 8)); };
-        };
-        block.timesElements(dv, cotangents, dyAt, columns, factor(s));
-        block.timesElements(dk, queries, at, columns, factor(dp));
-        dk.append(dv);
-        return dk;
-      });
+  Values sums =
+      block.walk(c.i32(0), c.mul(tiles, group), block.zeros(ofKeys + ofValues), start,
+                 [&](Value number, Value stage, ValueRange carried) {
+                   Values dk(carried.take_front(ofKeys)), dv(carried.drop_front(ofKeys));
+                   Value at = queriesAt(stage), dyAt = c.at(at, queries.bytes()), statistics = statisticsAt(stage),
+                         firstQuery = c.mul(tileOf(number), columns);
+                   Scores scores(f, block.sample, headOf(number));
+                   Index places[2] = {scores.keyIndex(rows[0]), scores.keyIndex(rows[1])};
+                   std::vector<Values> products =
+                       block.timesRows({{own.first, queries, at}, {own.second, cotangents, dyAt}}, columns);
+                   Values &s = products[0], &dp = products[1];
+                   auto placeOf = [&](size_t i) {
+                     Value query = c.add(c.add(firstQuery, f.column()), int64_t(8 * (i / 4) + i % 2));
+                     size_t h = i / 2 % 2;
+                     return Place{query, rows[h], scores.queryIndex(query), places[h]};
+                   };
+                   auto exists = [&](const Place &place) {
+                     return form.queries() % columns ? c.below(place.query, form.queries()) : Value();
+                   };
+                   if (scores.arePlain())
+                     scores.hide(s, firstQuery, columns, firstRow, 16, placeOf, exists);
+                   for (int64_t j = 0; j < columns / 8; ++j) {
+                     Value column = c.add(f.column(), 8 * j);
+                     Values pairs;
+                     for (int i : {0, 1, 2})
+                       pairs.push_back(c.load(VectorType::get({2}, c.b.getF32Type()),
+                                              c.at(c.at(statistics, i * columns * 4), c.wide(c.mul(column, 4))), 8));
+                     for (int p : {0, 1}) {
+                       Values ofQuery;
+                       for (Value pair : pairs)
+                         ofQuery.push_back(c.extract(pair, p));
+                       Values addends = addendsOf(f, scores, ofQuery);
+                       for (int h : {0, 1}) {
+                         size_t i = size_t(j * 4 + 2 * h + p);
+                         Place place = placeOf(i);
+                         std::tie(s[i], dp[i]) = probability(f, scores, place, exists(place), s[i], dp[i], addends);
+                       }
+                     }
+                   }
+                   block.timesElements({{dv, s, cotangents, dyAt}, {dk, dp, queries, at}}, columns);
+                   dk.append(dv);
+                   return dk;
+                 });
   if (t.dk.pointer)
     block.store(t.dk, block.sample, block.head, ArrayRef<Value>(sums).take_front(ofKeys), nullptr);
   if (t.dv.pointer)

@@ -48,6 +48,12 @@ void HeadTile::copy(Value tile, Value head, const HeadLayout &layout, Value firs
   }
 }
 
+kernel::MatrixLayoutAttr HeadTile::layout(bool transposed) const {
+  return kernel::MatrixLayoutAttr::get(c.b.getContext(), kernel::Swizzle::B128,
+                                       /*leading=*/transposed ? rows * lineBytes : chunkBytes,
+                                       /*stride=*/8 * lineBytes, transposed);
+}
+
 Values HeadTile::load(Value tile, Value line, Value lane, int step, bool transpose) const {
   // Two chunks further on, the permutation changes the bits of the chunk's number alone.
   Value inPanel = c.wide(c.bitXor(lane, step % 4 * 2 * chunkBytes));

@@ -21,10 +21,10 @@ struct HeadLayout {
   Value at(Code c, Value sampleNumber, Value headNumber, int64_t bytes = 2) const;
 };
 
-/// A tile has some rows of a head, for load_matrix. A line holds 64 elements of a row; wider heads lie in panels, one
-/// behind the other, and narrower ones leave the end of their lines unused. Chunks of 16 bytes are permuted within
-/// lines (chunk ^ line mod 8), so that the eight rows of a matrix lie in different banks. Elements beyond the head's
-/// width, up to a multiple of 16, are zeros.
+/// A tile has some rows of a head, for load_matrix and wgmma. A line holds 64 elements of a row; wider heads lie in
+/// panels, one behind the other, and narrower ones leave the end of their lines unused. Chunks of 16 bytes are permuted
+/// within lines (chunk ^ line mod 8), so that the eight rows of a matrix lie in different banks: wgmma's swizzle b128,
+/// if the tile starts at a multiple of 1024 bytes. Elements beyond the head's width, up to a multiple of 16, are zeros.
 class HeadTile {
 public:
   /// `threads` threads fill the tile, and `thread` (i32) is the number of this one.
@@ -48,6 +48,13 @@ public:
   }
   /// They are fragments of B for two blocks of 8 columns, which are the tile's elements; its rows are k.
   Values rowsOfB(Value tile, int row, int step) const { return load(tile, c.i64(row * lineBytes), laneA, step, true); }
+
+  /// Says how wgmma reads the tile as A or B. With `transposed` its rows are k of B, else its elements are k.
+  kernel::MatrixLayoutAttr layout(bool transposed) const;
+  /// Returns how many bytes behind the tile's start 16 k begin, which are elements or, transposed, rows.
+  uint32_t offsetOf(int step, bool transposed) const {
+    return uint32_t(transposed ? step * 16 * lineBytes : step % 4 * 2 * chunkBytes + step / 4 * rows * lineBytes);
+  }
 
 private:
   static constexpr int64_t lineBytes = 128, chunkElements = 8, chunkBytes = 16;

@@ -16,9 +16,8 @@ Fragments::Fragments(Code c, ElementEmitter &e, Operation *op, const graph::Atte
 Value Fragments::exp2(Value x) { return kernel::ApproxOp::create(c.b, c.b.getF32Type(), kernel::Approx::Exp2, x); }
 
 void Fragments::multiply(MutableArrayRef<Value> d, ArrayRef<Value> a, ArrayRef<Value> b) {
-  auto type = element.isF16() ? kernel::MmaType::F16 : kernel::MmaType::BF16;
-  auto op = kernel::MmaOp::create(c.b, SmallVector<Type>(4, c.b.getF32Type()), type, uint32_t(16), ValueRange(a),
-                                  ValueRange(b), ValueRange(ArrayRef<Value>(d)));
+  auto op = kernel::MmaOp::create(c.b, SmallVector<Type>(4, c.b.getF32Type()), productType(), uint32_t(16),
+                                  ValueRange(a), ValueRange(b), ValueRange(ArrayRef<Value>(d)));
   llvm::copy(op->getResults(), d.begin());
 }
 

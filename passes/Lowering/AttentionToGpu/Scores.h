@@ -25,6 +25,7 @@ public:
   mlir::FloatType element; ///< of q, k and v
   Value lane, warp;
 
+  kernel::MmaType productType() const { return element.isF16() ? kernel::MmaType::F16 : kernel::MmaType::BF16; }
   Value zero() { return c.constant(c.b.getF32Type(), 0); }
   Value exp2(Value x);
   /// Adds a b to d, for one block of 8 columns; b has two registers.

@@ -89,7 +89,14 @@ void KernelRewriter::rewriteWgmma(kernel::WgmmaOp op) {
     int64_t form = int64_t(layout.getSwizzle()) | int64_t(layout.getTransposed()) << 8;
     operands.append({pointer, i32(offset), i32(form), i32(layout.getLeading()), i32(layout.getStride())});
   };
-  add(op.getA(), op.getAOffset(), op.getALayout());
+  if (op.getA()) {
+    add(op.getA(), *op.getAOffset(), *op.getALayout());
+  } else {
+    for (auto [i, v] : llvm::enumerate(op.getARegisters()))
+      writeRegister(i, v);
+    Value none = LLVM::ZeroOp::create(b, loc, LLVM::LLVMPointerType::get(b.getContext()));
+    operands.append({none, i32(0), i32(kInRegisters), i32(0), i32(0)});
+  }
   add(op.getB(), op.getBOffset(), op.getBLayout());
   operands.append({i32(int64_t(op.getElement())), i32(int64_t(op.typeOfB())), i32(int64_t(op.getNumResults()) * 2),
                    i32(op.getC().empty()), sums, site(op)});

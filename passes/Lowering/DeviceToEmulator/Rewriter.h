@@ -83,6 +83,7 @@ constexpr uint64_t kBias = uint64_t(1) << 40;
 constexpr unsigned kOffsetBits = 48, kBlockField = 4, kRegisters = 16, kGridField = 64, kMaxPieces = 256,
                    kMaxCluster = 8;
 constexpr int64_t kOwnBlock = -1;
+constexpr int64_t kInRegisters = 1 << 16;
 enum AccessKind : unsigned { Read, Write, Atomic };
 constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
 

@@ -13,6 +13,7 @@
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -35,8 +36,8 @@ static Value addressOf(ImplicitLocOpBuilder &b, Value shared) {
 
 /// Constraints: "=f,=f,..." for results, and "0,1,..." for operands in the registers of results; "$0,$1,..."
 /// names registers in the text.
-static std::string results(size_t count) {
-  SmallVector<StringRef> each(count, "=f");
+static std::string results(size_t count, StringRef constraint = "=f") {
+  SmallVector<StringRef> each(count, constraint);
   return llvm::join(each, ",");
 }
 static std::string numbers(size_t count, StringRef before) {
@@ -138,25 +139,35 @@ static void lowerOp(ImplicitLocOpBuilder &b, KernelLowering &lowering, WgmmaOp o
   size_t sums = op.getD().size();
   bool add = !op.getC().empty();
   SmallVector<Value> operands(op.getC());
-  operands.push_back(descriptor(b, lowering, op.getA(), op.getAOffset(), op.getALayout()));
+  if (op.getA())
+    operands.push_back(descriptor(b, lowering, op.getA(), *op.getAOffset(), *op.getALayout()));
+  llvm::append_range(operands, op.getARegisters());
   operands.push_back(descriptor(b, lowering, op.getB(), op.getBOffset(), op.getBLayout()));
   std::string registers = numbers(sums, "$");
-  // The text says D = A B + D, or A B; then factors of 1; then for 16-bit types whether A and B are
+  // The text says D = A B + D, or A B; then factors of 1; then for 16-bit types whether B, and A in memory, are
   // transposed. The sums' operands, $sums to $(2 sums - 1), are the registers of the results.
-  size_t descriptors = add ? 2 * sums : sums;
+  size_t factors = add ? 2 * sums : sums;
+  std::string a = "$" + std::to_string(factors);
+  size_t factorB = factors + 1;
+  if (!op.getA()) {
+    a = llvm::formatv("{{${0},${1},${2},${3}}", factors, factors + 1, factors + 2, factors + 3).str();
+    factorB = factors + 4;
+  }
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << "{\n.reg .pred add;\nsetp." << (add ? "eq" : "ne") << ".u32 add, 0, 0;\nwgmma.mma_async.sync.aligned.m64n"
          << 2 * sums << "k" << (op.isFloat8() ? 32 : 16) << ".f32." << stringifyMmaType(op.getElement()) << "."
-         << stringifyMmaType(op.typeOfB()) << " {" << registers << "}, $" << descriptors << ", $" << descriptors + 1
-         << ", add, 1, 1";
+         << stringifyMmaType(op.typeOfB()) << " {" << registers << "}, " << a << ", $" << factorB << ", add, 1, 1";
+  if (!op.isFloat8() && op.getA())
+    stream << ", " << int(op.getALayout()->getTransposed());
   if (!op.isFloat8())
-    stream << ", " << int(op.getALayout().getTransposed()) << ", " << int(op.getBLayout().getTransposed());
+    stream << ", " << int(op.getBLayout().getTransposed());
   stream << ";\n}";
-  std::string constraints = results(sums) + ",";
+  // Sums that start at 0 may not take A's registers, which are read while they are written.
+  std::string constraints = results(sums, add || op.getA() ? "=f" : "=&f") + ",";
   if (add)
     constraints += numbers(sums, "") + ",";
-  constraints += "l,l,~{memory}";
+  constraints += op.getA() ? "l,l,~{memory}" : "r,r,r,r,l,~{memory}";
   Type result = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(sums, b.getF32Type()));
   Value all = assembly(b, result, operands, text, constraints);
   for (auto [i, sum] : llvm::enumerate(op.getD()))

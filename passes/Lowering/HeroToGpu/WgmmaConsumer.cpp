@@ -76,9 +76,9 @@ ValueRange WgmmaEmitter::startProduct(ValueRange sums, Value a, Value b, int ban
   kernel::MmaType typeA = mmaTypeOf(problem.a), typeB = mmaTypeOf(problem.b);
   auto other = typeA == typeB ? kernel::MmaTypeAttr() : kernel::MmaTypeAttr::get(c.b.getContext(), typeB);
   SmallVector<Type> types(tile.partN / 2, c.b.getF32Type());
-  return kernel::WgmmaOp::create(c.b, types, typeA, a, uint32_t(band * panelBytes + offsetOf(problem.a)),
-                                 layoutOf(problem.a), b, uint32_t(offsetOf(problem.b)), layoutOf(problem.b), sums,
-                                 other)
+  IntegerAttr offsetA = c.b.getI32IntegerAttr(int32_t(band * panelBytes + offsetOf(problem.a)));
+  return kernel::WgmmaOp::create(c.b, types, typeA, a, offsetA, layoutOf(problem.a), /*aRegisters=*/ValueRange(), b,
+                                 uint32_t(offsetOf(problem.b)), layoutOf(problem.b), sums, other)
       .getD();
 }
 

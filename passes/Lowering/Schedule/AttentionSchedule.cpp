@@ -37,15 +37,21 @@ SmallVector<kernel::Contraction> attention::schedulesFor(Operation *op, const Gp
   int demands = (std::max(extents.depth, extents.width) > 64) + extents.isGradient + extents.drops;
   int64_t columns = demands > 2 ? 16 : demands > 1 ? 32 : 64;
   SmallVector<kernel::Contraction> schedules;
+  auto add = [&](kernel::Mainloop mainloop, int64_t rows, int64_t columns) {
+    if (sharedBytes(op, rows, columns) <= arch.sharedBytesPerBlock)
+      schedules.push_back(
+          {.mainloop = mainloop, .m = rows, .n = columns, .k = int64_t(llvm::alignTo(extents.depth, 16)), .stages = 2});
+  };
+  // A warpgroup has 64 rows, and its instructions take whole lines of 64 elements. They need no registers for what they
+  // read from shared memory. With fewer than 64 columns, reading would take longer than multiplying.
+  bool hasLines = extents.depth % 64 == 0 && extents.width % 64 == 0;
+  bool isWideGradient = std::max(extents.depth, extents.width) > 64 && extents.isGradient;
+  if (arch.hasWgmma && hasLines && !isWideGradient)
+    add(kernel::Mainloop::Wgmma, 64, 64);
   // Two or three small blocks stand on a multiprocessor where one large one would, and one of them computes while
   // another waits: on an H200, 64 rows took 0.80 of the time of 128 forward and 0.82 backward (heads of 64 elements).
   for (int64_t rows : {64, 128})
-    if (sharedBytes(op, rows, columns) <= arch.sharedBytesPerBlock)
-      schedules.push_back({.mainloop = kernel::Mainloop::Mma,
-                           .m = rows,
-                           .n = columns,
-                           .k = int64_t(llvm::alignTo(extents.depth, 16)),
-                           .stages = 2});
+    add(kernel::Mainloop::Mma, rows, columns);
   return schedules;
 }
 
@@ -79,17 +85,19 @@ LogicalResult attention::assignSchedule(kernel::DispatchOp dispatch, const GpuAr
 
 SmallVector<double> attention::expectedSeconds(kernel::DispatchOp dispatch, const GpuArch &arch) {
   // The share of the tensor cores' rate that products reach whose operands stand in registers and shared memory was
-  // measured on an H200, for a causal attention of 96 heads, 1024 x 1024 x 64, and its gradient. The exponentials of a
+  // measured on an H200 with mma.sync, for a causal attention of 96 heads, 1024 x 1024 x 64, and its gradient; with
+  // wgmma, whose rate is higher, the same share is assumed. The exponentials of a
   // multiprocessor in a clock are from the CUDA C++ Programming Guide, "Arithmetic Instructions".
   constexpr double efficiency = 0.4, exponentialsPerClock = 16;
   Operation *op = kernel::attentionOf(dispatch);
   Extents extents(op);
   kernel::AttentionCost cost = kernel::costOfAttention(op);
-  int64_t rows = dispatch.getScheduleAttr().getSchedule().m;
+  kernel::Contraction schedule = dispatch.getScheduleAttr().getSchedule();
+  int64_t rows = schedule.m;
+  double share = efficiency * (schedule.mainloop == kernel::Mainloop::Wgmma ? 1 : arch.mmaShare);
   auto seconds = [&](double flops, int64_t products, int64_t extent, int64_t heads) {
     double blocks = double(heads) * double(llvm::divideCeil(extent, rows)), waves = blocks / arch.multiprocessors;
-    double clocks = flops / 2 / (arch.mmaPerClock * arch.mmaShare * efficiency) +
-                    flops / double(2 * products) / exponentialsPerClock;
+    double clocks = flops / 2 / (arch.mmaPerClock * share) + flops / double(2 * products) / exponentialsPerClock;
     return clocks * std::ceil(waves) / waves / (arch.multiprocessors * arch.clockMHz * 1e6);
   };
   int64_t depth = extents.depth, width = extents.width;

@@ -29,6 +29,7 @@ extern "C" {
 #define MPC_EMU_MAX_THREADS 1024
 #define MPC_EMU_MAX_CLUSTER 8
 #define MPC_EMU_OWN_BLOCK (~0u)
+#define MPC_EMU_IN_REGISTERS (1u << 16)
 
 /* The part of a thread's state that its kernel sees; compiled code reads and writes these fields by their offsets. */
 typedef struct mpc_emu_thread {
@@ -94,7 +95,7 @@ void mpc_emu_set_registers(mpc_emu_thread *, uint32_t count, uint32_t increase, 
 void mpc_emu_wgmma_fence(mpc_emu_thread *, uint32_t site);
 /* form: swizzle (0 none, 1 b32, 2 b64, 3 b128) | transposed << 8. sums: the thread's columns / 2 elements of C, which D
  * replaces; with `fresh`, C is not read. elements: 0 f16 or 1 bf16, the same for both; 3 e4m3 or 4 e5m2, in any pair.
- */
+ * With aForm = MPC_EMU_IN_REGISTERS, A of f16 or bf16 is in registers[0 .. 4), and the other numbers of A are 0. */
 void mpc_emu_wgmma(mpc_emu_thread *, uint64_t a, uint32_t aOffset, uint32_t aForm, uint32_t aLeading, uint32_t aStride,
                    uint64_t b, uint32_t bOffset, uint32_t bForm, uint32_t bLeading, uint32_t bStride, uint32_t elementA,
                    uint32_t elementB, uint32_t columns, uint32_t fresh, float *sums, uint32_t site);

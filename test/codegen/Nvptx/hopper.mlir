@@ -134,3 +134,44 @@ llvm.func @cluster(%in: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<t
   kernel.cluster_barrier
   llvm.return
 }
+
+// A stands in registers. What is written to them, and to the sums, stays in front of the fence.
+// PTXAS: registers: {{[0-9]+}} registers, 0 stack
+// PTXAS-NOT: C75
+// CHECK-LABEL: .entry registers(
+// CHECK: mul.rn.f32
+// CHECK: wgmma.fence.sync.aligned;
+// CHECK-NOT: {{(mul|cvt).rn}}
+// CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{[{].*[}]}}, {[[A:%r[0-9]+,%r[0-9]+,%r[0-9]+,%r[0-9]+]]}, %rd{{[0-9]+}}, add, 1, 1, 1;
+// CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{[{].*[}]}}, {[[A]]}, %rd{{[0-9]+}}, add, 1, 1, 1;
+// CHECK: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{[{].*[}]}}, {[[A]]}, %rd{{[0-9]+}}, add, 1, 1, 1;
+// CHECK: wgmma.commit_group.sync.aligned;
+llvm.func @registers(%in: !llvm.ptr<1>, %out: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>} {
+  %tile = kernel.shared 4096 {alignment = 1024 : i64}
+  %t = kernel.thread_id
+  %line = llvm.getelementptr %tile[%t] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, vector<8xi32>
+  %from = llvm.getelementptr %in[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, vector<4xf32>
+  %x = llvm.load %from : !llvm.ptr<1> -> vector<4xf32>
+  llvm.store %x, %line : vector<4xf32>, !llvm.ptr<3>
+  %half = llvm.fptrunc %x : vector<4xf32> to vector<4xbf16>
+  %pair = llvm.bitcast %half : vector<4xbf16> to vector<2xi32>
+  %c0 = llvm.mlir.constant(0 : i32) : i32
+  %c1 = llvm.mlir.constant(1 : i32) : i32
+  %a0 = llvm.extractelement %pair[%c0 : i32] : vector<2xi32>
+  %a1 = llvm.extractelement %pair[%c1 : i32] : vector<2xi32>
+  %x0 = llvm.extractelement %x[%c0 : i32] : vector<4xf32>
+  %x1 = llvm.extractelement %x[%c1 : i32] : vector<4xf32>
+  %z = llvm.fmul %x0, %x1 : f32
+  kernel.async_fence
+  kernel.barrier
+  kernel.wgmma_fence
+  %d:4 = kernel.wgmma bf16 registers(%a0, %a1, %a0, %a1), %tile[0] #b (%z, %z, %z, %z) : f32, f32, f32, f32
+  %e:4 = kernel.wgmma bf16 registers(%a0, %a1, %a0, %a1), %tile[2048] #b (%d#0, %d#1, %d#2, %d#3) : f32, f32, f32, f32
+  %g:4 = kernel.wgmma bf16 registers(%a0, %a1, %a0, %a1), %tile[0] #b () : f32, f32, f32, f32
+  kernel.wgmma_commit
+  %f:8 = kernel.wgmma_wait 0 (%e#0, %e#1, %e#2, %e#3, %g#0, %g#1, %g#2, %g#3) : f32, f32, f32, f32, f32, f32, f32, f32
+  %to = llvm.getelementptr %out[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+  %sum = llvm.fadd %f#1, %f#6 : f32
+  llvm.store %sum, %to : f32, !llvm.ptr<1>
+  llvm.return
+}

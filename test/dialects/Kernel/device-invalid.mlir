@@ -121,6 +121,30 @@ llvm.func @columns(%s: !llvm.ptr<3>) {
 }
 
 // -----
+#k = #kernel.matrix_layout<b128 leading 16 stride 1024 transposed false>
+llvm.func @registers(%s: !llvm.ptr<3>, %r: i32) {
+  // expected-error @+1 {{takes A from shared memory, with an offset and a layout, or from 4 registers}}
+  %d:4 = kernel.wgmma f16 registers(%r, %r), %s[0] #k () : f32, f32, f32, f32
+  llvm.return
+}
+
+// -----
+#k = #kernel.matrix_layout<b128 leading 16 stride 1024 transposed false>
+llvm.func @both(%s: !llvm.ptr<3>, %r: i32) {
+  // expected-error @+1 {{takes A from shared memory, with an offset and a layout, or from 4 registers}}
+  %d:4 = kernel.wgmma f16 %s[0] #k registers(%r, %r, %r, %r), %s[0] #k () : f32, f32, f32, f32
+  llvm.return
+}
+
+// -----
+#k = #kernel.matrix_layout<b128 leading 16 stride 1024 transposed false>
+llvm.func @registers8(%s: !llvm.ptr<3>, %r: i32) {
+  // expected-error @+1 {{takes A of f16 or bf16 from registers, not e4m3}}
+  %d:4 = kernel.wgmma e4m3 registers(%r, %r, %r, %r), %s[0] #k () : f32, f32, f32, f32
+  llvm.return
+}
+
+// -----
 // A tensor map is verified by itself.
 // expected-error @+1 {{a tensor map has elements of whole bytes, not 'i4'}}
 #bits = #kernel.tensor_map<0 : i4 sizes [64, 64] strides [128] box [64, 8] steps [1, 1] b128>

@@ -49,6 +49,8 @@ llvm.func @kernel(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<thr
   kernel.wgmma_fence
   // CHECK: %[[D:.*]]:4 = kernel.wgmma bf16 %{{.*}}[32] <b128 leading 16 stride 1024 transposed false>, %{{.*}}[0] <b128 leading 4096 stride 1024 transposed true>(
   %d:4 = kernel.wgmma bf16 %s[32] #kernel.matrix_layout<b128 leading 16 stride 1024 transposed false>, %s[0] <b128 leading 4096 stride 1024 transposed true> (%z, %z, %z, %z) : f32, f32, f32, f32
+  // CHECK: kernel.wgmma f16 registers(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}), %{{.*}}[64] <b128 leading 4096 stride 1024 transposed true>() : f32, f32, f32, f32
+  %r:4 = kernel.wgmma f16 registers(%c, %c, %c, %c), %s[64] <b128 leading 4096 stride 1024 transposed true> () : f32, f32, f32, f32
   // CHECK: kernel.wgmma_commit
   kernel.wgmma_commit
   // CHECK: kernel.wgmma_wait 1(%[[D]]#0, %[[D]]#1, %[[D]]#2, %[[D]]#3) : f32, f32, f32, f32

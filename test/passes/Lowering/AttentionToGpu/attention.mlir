@@ -83,3 +83,37 @@ func.func @seen_behind_the_mask(%q: tensor<1x2x8x16xf16>, %k: tensor<1x2x8x16xf1
   return %y : tensor<1x2x8x16xf16>
 }
 }
+
+// -----
+// Heads of 64 elements take wgmma on sm_90a: queries and probabilities are in registers, keys and values in shared memory.
+module attributes {kernel.target = #kernel.target<"sm_90a">} {
+// CHECK-LABEL: func.func @warpgroup(
+// CHECK: kernel.dispatch attention "attention"({{.*}}) {schedule = #kernel.contraction<wgmma 64x64x64 stages=2>}
+// KERNEL: kernel.async_fence
+// KERNEL: kernel.wgmma bf16 registers(%{{.*}}), %{{.*}}[0] <b128 leading 16 stride 1024 transposed false>() : f32
+// KERNEL: kernel.wgmma bf16 registers(%{{.*}}), %{{.*}}[96] <b128
+// KERNEL: kernel.wgmma_wait 0
+// KERNEL: kernel.wgmma bf16 registers(%{{.*}}), %{{.*}}[0] <b128 leading 8192 stride 1024 transposed true>(%
+// KERNEL: kernel.wgmma bf16 registers(%{{.*}}), %{{.*}}[6144] <b128
+// KERNEL-NOT: kernel.mma
+func.func @warpgroup(%q: tensor<2x4x80x64xbf16>, %k: tensor<2x4x80x64xbf16>, %v: tensor<2x4x80x64xbf16>) -> tensor<2x4x80x64xbf16> {
+  %y, %l, %s = graph.attention %q, %k, %v {scale = 0.125 : f64} : (tensor<2x4x80x64xbf16>, tensor<2x4x80x64xbf16>, tensor<2x4x80x64xbf16>) -> (tensor<2x4x80x64xbf16>, tensor<2x4x80x1xf32>, tensor<2x4x80x1xf32>)
+  return %y : tensor<2x4x80x64xbf16>
+}
+}
+
+// -----
+// The gradient reads its own rows from shared memory.
+module attributes {kernel.target = #kernel.target<"sm_90a">} {
+// CHECK-LABEL: func.func @gradient(
+// CHECK: kernel.dispatch attention "attention_grad"({{.*}}) {schedule = #kernel.contraction<wgmma 64x64x64 stages=2>}
+// KERNEL-LABEL: llvm.func @k0_dkv(
+// KERNEL: kernel.wgmma f16 %{{.*}}[0] <b128 leading 16 stride 1024 transposed false>, %{{.*}}[0] <b128 leading 16 stride 1024 transposed false>() : f32
+// KERNEL: kernel.wgmma f16 registers(%{{.*}}), %{{.*}}[0] <b128 leading 8192 stride 1024 transposed true>(%
+// KERNEL-NOT: kernel.mma
+func.func @gradient(%q: tensor<2x4x80x64xf16>, %k: tensor<2x4x80x64xf16>, %v: tensor<2x4x80x64xf16>, %s: tensor<2x4x80x1xf32>, %dy: tensor<2x4x80x64xf16>)
+    -> (tensor<2x4x80x64xf16>, tensor<2x4x80x64xf16>, tensor<2x4x80x64xf16>) {
+  %dq, %dk, %dv = graph.attention_grad %q, %k, %v from %s, %s, %s, %dy {scale = 0.125 : f64} : (tensor<2x4x80x64xf16>, tensor<2x4x80x64xf16>, tensor<2x4x80x64xf16>, tensor<2x4x80x1xf32>, tensor<2x4x80x1xf32>, tensor<2x4x80x1xf32>, tensor<2x4x80x64xf16>) -> (tensor<2x4x80x64xf16>, tensor<2x4x80x64xf16>, tensor<2x4x80x64xf16>)
+  return %dq, %dk, %dv : tensor<2x4x80x64xf16>, tensor<2x4x80x64xf16>, tensor<2x4x80x64xf16>
+}
+}

@@ -52,6 +52,23 @@ llvm.func @products(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<t
   llvm.return
 }
 
+// Registers of A go through the thread's state; 65536 says so.
+// CHECK-LABEL: llvm.func @registers(
+// CHECK: llvm.store %{{.*}}, %{{.*}} : i32, !llvm.ptr
+// CHECK: llvm.mlir.zero : !llvm.ptr
+// CHECK: llvm.mlir.constant(65536 : i32)
+// CHECK: llvm.call @mpc_emu_wgmma(
+llvm.func @registers(%x: !llvm.ptr<1>) attributes {kernel.entry = #kernel.entry<threads = 128>} {
+  %r = kernel.thread_id
+  %s = kernel.shared 8192 {alignment = 1024 : i64}
+  kernel.wgmma_fence
+  %d:4 = kernel.wgmma bf16 registers(%r, %r, %r, %r), %s[0] <b128 leading 4096 stride 1024 transposed true> () : f32, f32, f32, f32
+  kernel.wgmma_commit
+  %f:4 = kernel.wgmma_wait 0 (%d#0, %d#1, %d#2, %d#3) : f32, f32, f32, f32
+  llvm.store %f#3, %x : f32, !llvm.ptr<1>
+  llvm.return
+}
+
 // Tensor maps go into the description. Coordinates are padded to five, and offsets to three.
 // CHECK-LABEL: llvm.func @tensors(
 // CHECK: llvm.call @mpc_emu_tensor_load({{.*}}) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> ()
