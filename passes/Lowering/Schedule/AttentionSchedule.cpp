@@ -43,7 +43,8 @@ SmallVector<kernel::Contraction> attention::schedulesFor(Operation *op, const Gp
           {.mainloop = mainloop, .m = rows, .n = columns, .k = int64_t(llvm::alignTo(extents.depth, 16)), .stages = 2});
   };
   // A warpgroup has 64 rows, and its instructions take whole lines of 64 elements. They need no registers for what they
-  // read from shared memory. With fewer than 64 columns, reading would take longer than multiplying.
+  // read from shared memory, but the sums of a gradient of wide heads leave none for 64 columns; with fewer, reading
+  // would take longer than multiplying.
   bool hasLines = extents.depth % 64 == 0 && extents.width % 64 == 0;
   bool isWideGradient = std::max(extents.depth, extents.width) > 64 && extents.isGradient;
   if (arch.hasWgmma && hasLines && !isWideGradient)
