@@ -48,10 +48,9 @@ struct Product {
                        copyIn(1, "%sb", bytesB, "b") + fence + "\n" + barrier + "\n" + before + "\n" + loads() +
                        wgmmaFence + "\n";
     for (int step = 0; step < k / 16; ++step) {
-      std::string number = std::to_string(step), name = "d" + number,
-                  c = step    ? valueList("d" + std::to_string(step - 1), sums)
-                      : fresh ? ""
-                              : repeated("%zero", sums);
+      std::string name = "d" + std::to_string(step), c = step    ? valueList("d" + std::to_string(step - 1), sums)
+                                                         : fresh ? ""
+                                                                 : repeated("%zero", sums);
       std::string factor = "%sa[" + std::to_string(a.plain(0, 16 * step) + shift) + "] " + a.text();
       for (int i = 0; registers && i < 4; ++i)
         factor = (i == 0 ? "registers (%r" : factor + ", %r") + std::to_string(step * 4 + i) + (i == 3 ? ")" : "");

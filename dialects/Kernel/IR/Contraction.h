@@ -14,7 +14,7 @@ namespace mpc::kernel {
 enum class Mainloop {
   Simt,  ///< every thread does multiply-adds; operands are widened to the accumulator's type
   Mma,   ///< every warp does kernel.mma; f16, and bf16 where the architecture has it
-  Wgmma, ///< warpgroups do kernel.wgmma and one warpgroup loads for them; f16, bf16 and 8-bit floats
+  Wgmma, ///< warpgroups do kernel.wgmma, and in contractions another one loads for them; f16, bf16 and 8-bit floats
 };
 /// Each needs instructions that those before it do without, and multiplies faster with them.
 inline constexpr Mainloop allMainloops[] = {Mainloop::Simt, Mainloop::Mma, Mainloop::Wgmma};

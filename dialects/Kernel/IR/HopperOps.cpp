@@ -92,9 +92,10 @@ LogicalResult WgmmaOp::verify() {
     return emitOpError("takes A from shared memory, with an offset and a layout, or from 4 registers");
   if (!hasLayout && isFloat8())
     return emitOpError("takes A of f16 or bf16 from registers, not ") << stringifyMmaType(getElement());
-  for (auto [name, layout] : {std::pair("A", getALayout().value_or(getBLayout())), std::pair("B", getBLayout())})
-    if (isFloat8() && layout.getTransposed())
-      return emitOpError("reads ") << name << " transposed; 8-bit floats must have k contiguous in shared memory";
+  if (isFloat8())
+    for (auto [name, layout] : {std::pair("A", *getALayout()), std::pair("B", getBLayout())})
+      if (layout.getTransposed())
+        return emitOpError("reads ") << name << " transposed; 8-bit floats must have k contiguous in shared memory";
   if (n == 0 || n > 256 || n % 8 != 0 || (!getC().empty() && getD().size() != getC().size()))
     return emitOpError("gives n / 2 sums, n a multiple of 8 up to 256, and takes as many or none; there are ")
            << getD().size() << " and " << getC().size();
