@@ -43,7 +43,7 @@ def count(build, target_free, target):
     opt = os.path.join(build, "bin/mpc-opt")
     known = subprocess.run([opt, "--help"], capture_output=True, text=True, check=True).stdout
     layout = LAYOUT if LAYOUT in known else "mpc-channels-last"
-    passes = [f"--mpc-set-target=name={target}", "--" + layout, *(["--mpc-pad-channels"] if target != "host" else []), "--mpc-simplify", "--mpc-decompose", "--mpc-simplify",
+    passes = [f"--mpc-set-target=name={target}", "--" + layout, *(["--mpc-pad-channels", "--mpc-pad-columns"] if target != "host" else []), "--mpc-simplify", "--mpc-decompose", "--mpc-simplify",
               "--mpc-form-dispatches"]
     text = subprocess.run([opt, target_free, *passes], capture_output=True, text=True, check=True).stdout
     dispatches = re.findall(r"kernel\.dispatch .* : \(.*\) -> (.*?) \{\n((?:.*\n)*?)    \}\n", text)

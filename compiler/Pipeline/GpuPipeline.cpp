@@ -21,6 +21,7 @@ void mpc::buildGpuDispatchPipeline(OpPassManager &manager, const GpuOptions &opt
   manager.addPass(createDecomposeAttentionPass());
   manager.addPass(layout::createAssignOrdersPass());
   manager.addPass(layout::createPadChannelsPass());
+  manager.addPass(layout::createPadColumnsPass());
   manager.addPass(createSimplifyPass());
   mark(manager, "layout");
   manager.addPass(createDecomposePass());

@@ -35,6 +35,8 @@ static constexpr size_t mostBuffers = 256, mostMembers = 64;
 /// The bytes by which moving dispatches down may raise the peak of an entry, which are for flags and the like, and of a
 /// scan's body, which is launched in each iteration.
 static constexpr int64_t smallBytes = 4096, smallBytesOfBody = 1 << 20;
+/// The bytes of all results that are computed at the start of an entry.
+static constexpr int64_t mostBytesAtStart = 1 << 20;
 /// The number of batches, the nearest ones, that a dispatch tries to join: after so many places there is a
 /// reader that it must not pass.
 static constexpr size_t mostSearched = 16;
@@ -107,14 +109,15 @@ SmallVector<Attribute> Batcher::readOf(DispatchOp dispatch) const {
   return variables;
 }
 
-/// A member is a pointwise, movement or reduction loop that is small, or that updates variables. A dispatch whose
-/// results are all empty is not launched at all.
+/// A member is a pointwise, movement, transposing or reduction loop that is small, or that updates variables. A
+/// dispatch whose results are all empty is not launched at all.
 bool Batcher::mayBeMember(DispatchOp dispatch) const {
   if (dispatch.isContraction() || dispatch.isAttention() || dispatch.computesNothing())
     return false;
   int64_t bytes = 0;
   for (Operation &op : dispatch.getBody().front().without_terminator())
-    if (!isArithmetic(&op) && !isFree(&op) && !isOfKind(&op, LoopKind::Reduction) && !isOfKind(&op, LoopKind::Movement))
+    if (!isArithmetic(&op) && !isFree(&op) && !isOfKind(&op, LoopKind::Reduction) &&
+        !isOfKind(&op, LoopKind::Movement) && !isOfKind(&op, LoopKind::Permutation))
       return false;
   for (Value input : dispatch.getInputs())
     bytes += bytesOf(input.getType());
@@ -225,6 +228,45 @@ bool Batcher::mayJoin(const Batch &batch, DispatchOp dispatch) const {
   return buffers <= mostBuffers && mayComeLater(dispatch, batch.position);
 }
 
+/// Moves dispatches that read only what is in memory when the entry starts (transposes of weights) to its start, where
+/// they share a launch; each stands in front of the layer that reads it, from where it can come no later.
+static void moveToStart(Block &block) {
+  auto dispatches = block.getOps<DispatchOp>();
+  if (dispatches.empty() || isa<ScanOp>(block.getParentOp()))
+    return;
+  Operation *start = *dispatches.begin();
+  llvm::DenseSet<Operation *> ahead; // the ops in front of `start`
+  for (Operation *op = start->getPrevNode(); op; op = op->getPrevNode())
+    ahead.insert(op);
+  auto isThere = [](Value v) {
+    for (; isView(v.getDefiningOp()); v = v.getDefiningOp()->getOperand(0))
+      if (v.getDefiningOp()->getNumOperands() > 1) // a barrier, which waits for other values
+        return false;
+    return isPermanent(v);
+  };
+  int64_t bytes = 0;
+  for (DispatchOp dispatch : llvm::make_early_inc_range(dispatches)) {
+    int64_t own = 0;
+    for (Value result : dispatch.getResults())
+      own += bytesOf(result.getType());
+    if (dispatch.getInputs().empty() || !llvm::all_of(dispatch.getInputs(), isThere) ||
+        llvm::any_of(dispatch.getResults(), isAssigned) || bytes + own > mostBytesAtStart)
+      continue;
+    bytes += own;
+    if (dispatch == start)
+      continue;
+    for (Value input : dispatch.getInputs()) {
+      SmallVector<Operation *> chain; // the views and the read behind them
+      for (Operation *op = input.getDefiningOp(); op; op = isView(op) ? op->getOperand(0).getDefiningOp() : nullptr)
+        chain.push_back(op);
+      for (Operation *op : llvm::reverse(chain))
+        if (ahead.insert(op).second)
+          op->moveBefore(start);
+    }
+    dispatch->moveBefore(start);
+  }
+}
+
 std::vector<Batch> Batcher::run() {
   std::vector<Batch> batches; // sorted by falling position
   SmallVector<DispatchOp> dispatches(block.getOps<DispatchOp>());
@@ -315,6 +357,7 @@ struct BatchDispatches : fusion::impl::BatchDispatchesPassBase<BatchDispatches> 
         // A GPU kernel is a function without dispatches, whose values are no tensors.
         if (block->getOps<DispatchOp>().empty())
           continue;
+        moveToStart(*block);
         for (Batch &batch : Batcher(*block).run()) {
           numMembers += batch.members.size();
           ++numBatches;

@@ -44,7 +44,8 @@ static void splitFreeOps(Block &block) {
 
 /// A name like "conv1:conv+relu": the node that the group comes from, and its ops.
 static std::string dispatchName(const Group &group, ArrayRef<Operation *> ops) {
-  std::string name = nodeName(group.roots.back()->getLoc());
+  Operation *named = group.contraction ? group.roots.front() : group.roots.back();
+  std::string name = nodeName(named->getLoc());
   if (!name.empty())
     name.append(1, ':');
   llvm::SmallSetVector<StringRef, 8> mnemonics;

@@ -79,7 +79,8 @@ void Grouping::formGroups() {
     group->position = positions[&op];
     group->shape = Shape(resultShape(&op));
     group->ops = coneOf(&op).ops;
-    if (coneOf(&op).hasContraction) {
+    group->contraction = coneOf(&op).contraction;
+    if (group->contraction) {
       group->form = kernel::Form::Contraction;
     } else if (kernel::isAttention(&op)) {
       group->form = kernel::Form::Attention;
@@ -92,7 +93,7 @@ void Grouping::formGroups() {
     }
     bool joins =
         isFree(&op) || isArithmetic(&op) || isOfKind(&op, LoopKind::Movement) || isOfKind(&op, LoopKind::Reduction);
-    group->alone = !joins || group->form == kernel::Form::Contraction;
+    group->alone = !joins || group->contraction;
     groupOf[&op] = group.get();
     group->rank = group->position;
     for (Group *producer : producersOf(group.get())) {

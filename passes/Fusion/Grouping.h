@@ -30,9 +30,11 @@ struct Group {
   /// The form that its loops will have, as far as grouping has to know; the dispatch gets the one that its body has
   /// (kernel::formOf). Nullopt for a scan.
   std::optional<kernel::Form> form;
-  /// Whether nothing joins it: a product, a scan, or an op whose elements are read in another order than they are
-  /// computed in (pooling, transposes, scatters).
+  /// Whether nothing joins it but, on GPUs, sums over a product's rows: a product, a scan, or an op whose elements are
+  /// read in another order than they are computed in (pooling, transposes, scatters).
   bool alone = false;
+  /// The product of a launch that has one; null in others.
+  mlir::Operation *contraction = nullptr;
   llvm::SetVector<mlir::Operation *> roots;
   /// The iteration shape, and the axes of reductions and rows.
   graph::Shape shape, axes;
@@ -64,10 +66,12 @@ private:
   bool canInline(mlir::Operation *producer, mlir::Operation *user) const;
   bool readsSamplesOnly(mlir::Operation *op) const;
   void chooseRoots();
+  bool readsLittleBeside(mlir::Operation *op, mlir::Operation *chain) const;
   void fuseEpilogue(mlir::Operation *contraction);
   void moveRowsIntoAttentions();
 
   // Joins.cpp
+  bool joinsProduct(const Group &product, const Group &sums);
   bool shouldJoin(const Group &producer, const Group &group, mlir::Operation *root);
   void mergeProducers(mlir::Operation *root);
   bool mayShareReads(Group *a, Group *b);
@@ -84,12 +88,13 @@ private:
   void order();
 
   /// A root together with the ops inlined into it: the stored values that computing it reads, its number of
-  /// ops, and whether one is a contraction.
+  /// ops, the contraction among them, if there is one, and whether one draws random numbers.
   struct Cone {
     llvm::SetVector<mlir::Value> inputs;
     llvm::SmallPtrSet<mlir::Value, 2> moved; ///< inputs that are read at other indices than the root's
     int64_t ops = 0;
-    bool hasContraction = false;
+    mlir::Operation *contraction = nullptr;
+    bool draws = false;
   };
   const Cone &coneOf(mlir::Operation *root);
   const llvm::SetVector<mlir::Value> &inputsOf(mlir::Operation *root) { return coneOf(root).inputs; }

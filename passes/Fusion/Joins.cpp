@@ -1,6 +1,7 @@
 //===- Joins.cpp - which groups share a launch: producers with readers, and siblings ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Storage.h"
+#include "dialects/Kernel/Analysis/ProductResults.h"
 #include "passes/Fusion/Grouping.h"
 #include "passes/Fusion/Splits.h"
 
@@ -37,11 +38,39 @@ static bool isTransposedCopy(Operation *op) { return transposesMatrices(op) && i
 /// Whether the group has one loop nest over the elements of its roots.
 static bool isPointwise(const Group &group) { return group.form == kernel::Form::Pointwise && !group.alone; }
 
+/// Whether a product's launch also sums up the columns of what it computes: it adds the rows of its tiles while their
+/// elements are in registers, where a launch of its own would read them again. A product of few tiles is divided along
+/// k, and then no launch has its elements. Each tile, of at least 64 rows, gives a part of a sum, and one more launch
+/// adds 2048 parts at most. A sum that reads another one needs all of its tiles first. On the host the sums are another
+/// pass over memory.
+bool Grouping::joinsProduct(const Group &product, const Group &sums) {
+  constexpr int64_t tile = 128 * 128, mostRows = 2048 * 64;
+  constexpr size_t mostSums = 4; // each thread has a register for each sum of its columns
+  auto sumsOf = [](const Group &group) {
+    return size_t(llvm::count_if(group.roots, [](Operation *root) { return isOfKind(root, LoopKind::Reduction); }));
+  };
+  auto contraction = cast<ContractionOpInterface>(product.contraction);
+  RankedTensorType type = typeOf(contraction->getResult(0));
+  auto isSumHere = [&](Value v) {
+    Operation *stored = storedBy(v);
+    return stored && isOfKind(stored, LoopKind::Reduction) && product.roots.contains(stored);
+  };
+  return gpu && sums.form == kernel::Form::Reduction && sums.ops <= gpu->epilogueOps &&
+         sumsOf(product) + sumsOf(sums) <= mostSums && 2 * type.getNumElements() >= tile * gpu->multiprocessors &&
+         type.getNumElements() <= mostRows * type.getShape().back() && llvm::all_of(sums.roots, [&](Operation *root) {
+           const Cone &cone = coneOf(root);
+           return kernel::sumsColumns(contraction, root) && cone.moved.empty() && !cone.draws &&
+                  llvm::none_of(cone.inputs, isSumHere);
+         });
+}
+
 /// Whether `group`, of which `root` is the latest root, can be computed in the launch of the group `producer`, whose
 /// values `root` reads.
 bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *root) {
   if (gpu && isPointwise(producer) && isTransposedCopy(root))
     return producer.roots.contains(root->getOperand(0).getDefiningOp());
+  if (producer.contraction)
+    return joinsProduct(producer, group);
   if (producer.alone || group.alone)
     return false;
   // A value that is read at other elements than those where it is computed must be stored in between.

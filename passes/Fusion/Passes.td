@@ -65,7 +65,8 @@ def BatchDispatchesPass : Pass<"mpc-batch-dispatches", "::mlir::ModuleOp"> {
     On a GPU a launch costs more than a small dispatch does: the updates of a network's parameters, the searches for overflow in their gradients, the
     statistics of its norms. Dispatches that do not read one another become members of one dispatch, a batch, at the place of the last of them, as long as
     the values that stay alive until there do not raise the peak of live bytes. Large dispatches stay alone, except for updates of variables, which are all at
-    the end of a step. In the body of a scan, whose launches repeat, the peak may rise by 1 MiB.
+    the end of a step. In the body of a scan, whose launches repeat, the peak may rise by 1 MiB. Elsewhere dispatches that read only what is in memory when
+    the entry starts, such as transposes of weights, are moved to its start first, as long as their results have at most 1 MiB together.
   }];
   let dependentDialects = ["::mpc::kernel::KernelDialect"];
   let statistics = [Statistic<"numBatches", "batches", "Batches formed">, Statistic<"numMembers", "members", "Dispatches in them">];

@@ -25,6 +25,10 @@ static constexpr int64_t kMostSamples = 4, kMostSampleOps = 16;
 /// all of them.
 static constexpr size_t kMostTransposed = 2;
 
+/// The most ops behind a widening cast of a product whose other operands the product's launch computes, too: the
+/// gradient of a GELU has 20.
+static constexpr int64_t kMostBesideProducts = 32;
+
 bool fusion::isOutside(Operation *op) {
   std::optional<LoopKind> kind = loopKindOf(op);
   auto constant = dyn_cast<ConstantOp>(op);
@@ -155,31 +159,57 @@ void Grouping::moveRowsIntoAttentions() {
       inlined.erase(producer);
 }
 
+/// Whether what `op` reads besides `chain` takes few registers in the launch of a product, most of which the sums hold.
+bool Grouping::readsLittleBeside(Operation *op, Operation *chain) const {
+  llvm::SmallPtrSet<Operation *, 8> seen{op, chain};
+  llvm::SmallSetVector<Value, 4> loads;
+  SmallVector<Operation *> work{op};
+  while (!work.empty())
+    for (Value v : work.pop_back_val()->getOperands()) {
+      Operation *producer = v.getDefiningOp();
+      if (producer == chain)
+        continue;
+      if (!producer || !inlined.contains(producer))
+        loads.insert(v);
+      else if (seen.insert(producer).second)
+        work.push_back(producer);
+    }
+  auto isLarge = [&](Value v) { return shapeOf(v) == resultShape(op); };
+  return int64_t(seen.size()) <= kMostBesideProducts && llvm::count_if(loads, isLarge) <= 1;
+}
+
 /// The ops behind a contraction become part of its launch if no other op reads the values in between: on a GPU
 /// elementwise arithmetic, on the host what a library adds itself. (A library's relu gives 0 for NaN, by the CPU's
 /// maximum, where ours gives NaN.)
 void Grouping::fuseEpilogue(Operation *contraction) {
-  Operation *last = contraction;
-  auto absorb = [&](Operation *next) {
-    inlined.insert(last);
-    inlined.erase(next);
-    last = next;
-  };
   if (!gpu) {
     if (std::optional<kernel::Bias> bias = kernel::biasOf(cast<ContractionOpInterface>(contraction)))
-      if (Operation *producer = bias->addend.getDefiningOp(); !producer || !inlined.contains(producer))
-        absorb(bias->add);
+      if (Operation *producer = bias->addend.getDefiningOp(); !producer || !inlined.contains(producer)) {
+        inlined.insert(contraction);
+        inlined.erase(bias->add);
+      }
     return;
   }
   auto onlyUser = [](Operation *op) { return op->getResult(0).hasOneUse() ? *op->getUsers().begin() : nullptr; };
-  Operation *user = onlyUser(last);
-  for (int i = 0; i < gpu->epilogueOps && user && isArithmetic(user) && resultShape(user) == resultShape(contraction);
-       ++i) {
-    // An op that adds two products belongs to the first; a dropout computes the mask of four neighbours at once.
-    if (drawsNumbers(user) || !absorbed.insert(user).second)
+  auto widthOf = [](Operation *op) { return elementOf(op->getResult(0)).getIntOrFloatBitWidth(); };
+  Operation *last = contraction;
+  SmallVector<Operation *> ahead; // ops behind `last` whose values are wider than the product's, and so are not stored
+  for (int i = 0; i < gpu->epilogueOps; ++i) {
+    Operation *read = ahead.empty() ? last : ahead.back(), *user = onlyUser(read);
+    if (!user || (!isArithmetic(user) && !isWideningCast(user)) || resultShape(user) != resultShape(contraction))
       break;
-    absorb(user);
-    user = onlyUser(last);
+    // An op that adds two products belongs to the first; a dropout computes the mask of four neighbours at once.
+    if (drawsNumbers(user) || absorbed.contains(user) || (!ahead.empty() && !readsLittleBeside(user, read)))
+      break;
+    ahead.push_back(user);
+    if (widthOf(user) > widthOf(contraction))
+      continue;
+    inlined.insert(last);
+    inlined.insert_range(ahead);
+    inlined.erase(user);
+    absorbed.insert_range(ahead);
+    last = user;
+    ahead.clear();
   }
 }
 
@@ -193,7 +223,9 @@ const Grouping::Cone &Grouping::coneOf(Operation *root) {
   llvm::SmallPtrSet<Operation *, 8> seen{root};
   while (!work.empty()) {
     Operation *op = work.pop_back_val();
-    cone->hasContraction |= isOfKind(op, LoopKind::Contraction);
+    if (isOfKind(op, LoopKind::Contraction))
+      cone->contraction = op;
+    cone->draws |= drawsNumbers(op);
     for (Value v : op->getOperands()) {
       Operation *producer = v.getDefiningOp();
       if (!producer || !inlined.contains(producer))

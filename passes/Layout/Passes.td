@@ -50,4 +50,26 @@ def PadChannelsPass : Pass<"mpc-pad-channels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::graph::GraphDialect", "::mpc::kernel::KernelDialect"];
   let statistics = [Statistic<"numPadded", "convolutions-padded", "Convolutions whose channels were padded">];
 }
+
+def PadColumnsPass : Pass<"mpc-pad-columns", "::mlir::ModuleOp"> {
+  let summary = "Pads the classes of a large vocabulary to a multiple of sixteen";
+  let description = [{
+    A GPU copies 16 bytes at once from rows that begin at multiples of 16 bytes. The logits of 50,257 classes have no such rows, and the two products of their gradient would read it element by element. The pass gives the weights of
+    such a product rows of zeros, up to a multiple of 16, and computes what follows from the product with as many columns: elementwise arithmetic, and softmaxes and losses, which read -inf in them. Products of the cotangent
+    read zeros there, and drop the rows of the weights' gradient that belong to them. Whatever else reads the values reads their own columns. A product is left alone where no other product reads its result or what follows from it.
+
+    ```mlir
+    %y = graph.matmul %x, %w {transpose_b} : (tensor<8192x768xbf16>, tensor<50257x768xbf16>) -> tensor<8192x50257xbf16>
+    %dx = graph.matmul %dy, %w : (tensor<8192x50257xbf16>, tensor<50257x768xbf16>) -> tensor<8192x768xbf16>
+    // becomes
+    %0 = graph.pad %w {high = [15, 0], ...} : tensor<50272x768xbf16>
+    %y = graph.matmul %x, %0 {transpose_b} : (tensor<8192x768xbf16>, tensor<50272x768xbf16>) -> tensor<8192x50272xbf16>
+    %dx = graph.matmul %dy, %0 : (tensor<8192x50272xbf16>, tensor<50272x768xbf16>) -> tensor<8192x768xbf16>
+    ```
+    It handles products of f16 and bf16 with a matrix of weights, for GPUs with tensor cores; elsewhere it does nothing. A product is padded from `least-work` multiply-adds on, where its rows do not begin at multiples of 16 bytes without it.
+  }];
+  let options = [Option<"leastWork", "least-work", "int64_t", "1 << 30", "The multiply-adds from which on a product is padded">];
+  let dependentDialects = ["::mpc::graph::GraphDialect", "::mpc::kernel::KernelDialect"];
+  let statistics = [Statistic<"numPadded", "products-padded", "Products whose columns were padded">];
+}
 #endif

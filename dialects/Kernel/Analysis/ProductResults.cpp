@@ -21,20 +21,27 @@ static bool hasColumns(const MatrixProduct &product) {
          });
 }
 
+bool kernel::sumsColumns(ContractionOpInterface contraction, Operation *sum) {
+  Value product = contraction->getResult(0);
+  ArrayRef<int64_t> shape = shapeOf(product);
+  auto reduction = dyn_cast<ReduceSumOp>(sum);
+  return reduction && shapeOf(reduction.getX()) == shape &&
+         llvm::equal(reduction.getAxes(), llvm::seq<int64_t>(0, int64_t(shape.size()) - 1)) &&
+         computeType(elementOf(reduction.getX())) == computeType(elementOf(product)) &&
+         hasColumns(contraction.getProduct());
+}
+
 FailureOr<ProductResults> ProductResults::of(DispatchOp dispatch) {
   ContractionOpInterface contraction = dispatch.getContraction();
   Value product = contraction->getResult(0);
-  ArrayRef<int64_t> shape = shapeOf(product);
-  bool columns = hasColumns(contraction.getProduct());
   ProductResults results;
   for (auto [number, v] : llvm::enumerate(dispatch.yielded())) {
-    auto sum = v.getDefiningOp<ReduceSumOp>();
-    if (!sum && typeOf(v).getNumElements() == typeOf(product).getNumElements())
+    Operation *op = v.getDefiningOp();
+    bool isSum = isa_and_present<ReduceSumOp>(op);
+    if (!isSum && typeOf(v).getNumElements() == typeOf(product).getNumElements())
       results.full.push_back(number);
-    else if (sum && columns && shapeOf(sum.getX()) == shape &&
-             llvm::equal(sum.getAxes(), llvm::seq<int64_t>(0, int64_t(shape.size()) - 1)) &&
-             computeType(elementOf(sum.getX())) == computeType(elementOf(product)))
-      results.columnSums.push_back({sum, unsigned(number)});
+    else if (isSum && sumsColumns(contraction, op))
+      results.columnSums.push_back({op, unsigned(number)});
     else
       return emitErrorWithHint(
           v.getLoc(),

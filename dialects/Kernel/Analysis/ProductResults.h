@@ -13,6 +13,10 @@ struct ColumnSum {
   unsigned result;     ///< the number of the dispatch's result
 };
 
+/// Returns whether a GPU's launch of a contraction may also return `sum`, whose operand is a value that the launch
+/// computes.
+bool sumsColumns(ContractionOpInterface contraction, mlir::Operation *sum);
+
 /// The results of a contraction on a GPU, whose kernels compute what follows the product where its sums are. HostCall.h
 /// has the same for the host.
 struct ProductResults {

@@ -304,3 +304,64 @@ func.func @carried_is_read_first(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<3x
   }
   return %h, %s : tensor<8xf32>, tensor<3x8xf32>
 }
+
+// Transposes of weights are moved to the start of the entry, where all that they read is in memory, also behind a view. So they share a launch with what stands there.
+train.variable @w1 parameter : tensor<32xf32> = dense<0.0> : tensor<32xf32>
+train.variable @w2 parameter : tensor<8x4xf32> = dense<0.0> : tensor<8x4xf32>
+// CHECK-LABEL: func.func @weights
+// CHECK: %[[B:.*]]:3 = kernel.dispatch batch "relu and 2 more"
+// CHECK: %[[Y:.*]] = kernel.dispatch contraction "first"(%[[B]]#2, %[[B]]#0)
+// CHECK: kernel.dispatch contraction "second"(%[[Y]], %[[B]]#1)
+func.func @weights(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %r = kernel.dispatch pointwise "relu" (%x) : (tensor<8x8xf32>) -> tensor<8x8xf32> {
+  ^bb0(%a: tensor<8x8xf32>):
+    %0 = graph.relu %a : tensor<8x8xf32>
+    kernel.yield %0 : tensor<8x8xf32>
+  }
+  %w1 = train.read @w1 : tensor<32xf32>
+  %v1 = graph.reshape %w1 : tensor<32xf32> to tensor<4x8xf32>
+  %t1 = kernel.dispatch pointwise "t1" (%v1) : (tensor<4x8xf32>) -> tensor<8x4xf32> {
+  ^bb0(%a: tensor<4x8xf32>):
+    %0 = graph.transpose %a {permutation = array<i64: 1, 0>} : (tensor<4x8xf32>) -> tensor<8x4xf32>
+    kernel.yield %0 : tensor<8x4xf32>
+  }
+  %y = kernel.dispatch contraction "first" (%r, %t1) : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32> {
+  ^bb0(%a: tensor<8x8xf32>, %b: tensor<8x4xf32>):
+    %0 = graph.matmul %a, %b : (tensor<8x8xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    kernel.yield %0 : tensor<8x4xf32>
+  }
+  %w2 = train.read @w2 : tensor<8x4xf32>
+  %t2 = kernel.dispatch pointwise "t2" (%w2) : (tensor<8x4xf32>) -> tensor<4x8xf32> {
+  ^bb0(%a: tensor<8x4xf32>):
+    %0 = graph.transpose %a {permutation = array<i64: 1, 0>} : (tensor<8x4xf32>) -> tensor<4x8xf32>
+    kernel.yield %0 : tensor<4x8xf32>
+  }
+  %z = kernel.dispatch contraction "second" (%y, %t2) : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32> {
+  ^bb0(%a: tensor<8x4xf32>, %b: tensor<4x8xf32>):
+    %0 = graph.matmul %a, %b : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+    kernel.yield %0 : tensor<8x8xf32>
+  }
+  return %z : tensor<8x8xf32>
+}
+
+// A view between the first dispatch and one that reads only a variable stays in front of its reader.
+train.variable @big parameter : tensor<64x4xf32> = dense<0.0> : tensor<64x4xf32>
+// CHECK-LABEL: func.func @view_behind_first
+// CHECK: graph.reshape
+// CHECK: kernel.dispatch batch "{{.*}} and 1 more"
+func.func @view_behind_first() -> (tensor<4x8xf32>, tensor<16xf32>) {
+  %w = train.read @w2 : tensor<8x4xf32>
+  %b = train.read @big : tensor<64x4xf32>
+  %t = kernel.dispatch pointwise "t" (%w) : (tensor<8x4xf32>) -> tensor<4x8xf32> {
+  ^bb0(%a: tensor<8x4xf32>):
+    %0 = graph.transpose %a {permutation = array<i64: 1, 0>} : (tensor<8x4xf32>) -> tensor<4x8xf32>
+    kernel.yield %0 : tensor<4x8xf32>
+  }
+  %v = graph.reshape %b : tensor<64x4xf32> to tensor<16x16xf32>
+  %s = kernel.dispatch reduction "s" (%v) : (tensor<16x16xf32>) -> tensor<16xf32> {
+  ^bb0(%a: tensor<16x16xf32>):
+    %0 = graph.reduce_sum %a {axes = array<i64: 1>, keepdims = false} : (tensor<16x16xf32>) -> tensor<16xf32>
+    kernel.yield %0 : tensor<16xf32>
+  }
+  return %t, %s : tensor<4x8xf32>, tensor<16xf32>
+}

@@ -86,3 +86,102 @@ func.func @transposed_arithmetic(%x: tensor<64x32xf32>, %scale: tensor<f32>, %w:
   %7 = graph.transpose %6 {permutation = array<i64: 1, 0>} : (tensor<64x16xf32>) -> tensor<16x64xf32>
   return %2, %4, %7 : tensor<32x64xf8E4M3FN>, tensor<32x64xf32>, tensor<16x64xf32>
 }
+
+// -----
+// The gradient of a norm sums the columns of a product's result and of its products with another tensor. The product's launch adds them, and stores the result beside them; arithmetic on the sums is a launch of its own.
+// CHECK-LABEL: @columns
+// CHECK: %[[P:.*]]:3 = kernel.dispatch contraction "{{.*}}"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) : (tensor<8192x64xbf16>, tensor<64x128xbf16>, tensor<8192x128xbf16>, tensor<128xf32>) -> (tensor<8192x128xbf16>, tensor<128xf32>, tensor<128xf32>)
+// CHECK: kernel.dispatch pointwise "{{.*}}"(%[[P]]#{{[12]}}, %[[P]]#{{[12]}})
+// CHECK-NOT: kernel.dispatch
+// LIBRARY-LABEL: @columns
+// LIBRARY: kernel.dispatch contraction "matmul"(
+// LIBRARY: kernel.dispatch reduction
+func.func @columns(%g: tensor<8192x64xbf16>, %w: tensor<64x128xbf16>, %x: tensor<8192x128xbf16>, %mean: tensor<128xf32>) -> (tensor<8192x128xbf16>, tensor<128xf32>) {
+  %dy = graph.matmul %g, %w : (tensor<8192x64xbf16>, tensor<64x128xbf16>) -> tensor<8192x128xbf16>
+  %0 = graph.cast %dy : tensor<8192x128xbf16> to tensor<8192x128xf32>
+  %1 = graph.cast %x : tensor<8192x128xbf16> to tensor<8192x128xf32>
+  %2 = graph.sub %1, %mean : (tensor<8192x128xf32>, tensor<128xf32>) -> tensor<8192x128xf32>
+  %3 = graph.mul %0, %2 : (tensor<8192x128xf32>, tensor<8192x128xf32>) -> tensor<8192x128xf32>
+  %4 = graph.reduce_sum %0 {axes = array<i64: 0>, keepdims = false} : (tensor<8192x128xf32>) -> tensor<128xf32>
+  %5 = graph.reduce_sum %3 {axes = array<i64: 0>, keepdims = false} : (tensor<8192x128xf32>) -> tensor<128xf32>
+  %6 = graph.mul %4, %5 : (tensor<128xf32>, tensor<128xf32>) -> tensor<128xf32>
+  return %dy, %6 : tensor<8192x128xbf16>, tensor<128xf32>
+}
+
+// -----
+// Sums over other dimensions, of few tiles, and of values that are read at other places are launches of their own.
+// CHECK-LABEL: @other_sums
+// CHECK: kernel.dispatch contraction "matmul"({{.*}}) -> tensor<8192x128xbf16>
+// CHECK: kernel.dispatch contraction "matmul"({{.*}}) -> tensor<64x128xbf16>
+// CHECK-NOT: kernel.dispatch contraction
+func.func @other_sums(%g: tensor<8192x64xbf16>, %w: tensor<64x128xbf16>, %s: tensor<64x64xbf16>) -> (tensor<8192xbf16>, tensor<128xbf16>, tensor<128xbf16>) {
+  %0 = graph.matmul %g, %w : (tensor<8192x64xbf16>, tensor<64x128xbf16>) -> tensor<8192x128xbf16>
+  %1 = graph.reduce_sum %0 {axes = array<i64: 1>, keepdims = false} : (tensor<8192x128xbf16>) -> tensor<8192xbf16>
+  %2 = graph.slice %0 {starts = array<i64: 0, 0>, sizes = array<i64: 1, 128>, strides = array<i64: 1, 1>} : (tensor<8192x128xbf16>) -> tensor<1x128xbf16>
+  %3 = graph.sub %0, %2 : (tensor<8192x128xbf16>, tensor<1x128xbf16>) -> tensor<8192x128xbf16>
+  %4 = graph.reduce_sum %3 {axes = array<i64: 0>, keepdims = false} : (tensor<8192x128xbf16>) -> tensor<128xbf16>
+  %5 = graph.matmul %s, %w : (tensor<64x64xbf16>, tensor<64x128xbf16>) -> tensor<64x128xbf16>
+  %6 = graph.reduce_sum %5 {axes = array<i64: 0>, keepdims = false} : (tensor<64x128xbf16>) -> tensor<128xbf16>
+  return %1, %4, %6 : tensor<8192xbf16>, tensor<128xbf16>, tensor<128xbf16>
+}
+
+// -----
+// A sum that reads another sum of the same product needs all of its tiles, so it is a launch of its own.
+// CHECK-LABEL: @sum_of_sum
+// CHECK: %[[P:.*]]:2 = kernel.dispatch contraction "{{.*}}"({{.*}}) -> (tensor<8192x256xbf16>, tensor<1x256xf32>)
+// CHECK: kernel.dispatch reduction "{{.*}}"({{.*}}%[[P]]#{{[01]}}{{.*}}) -> tensor<256xf32>
+func.func @sum_of_sum(%g: tensor<8192x64xbf16>, %w: tensor<64x256xbf16>) -> (tensor<8192x256xbf16>, tensor<256xf32>) {
+  %y = graph.matmul %g, %w : (tensor<8192x64xbf16>, tensor<64x256xbf16>) -> tensor<8192x256xbf16>
+  %0 = graph.cast %y : tensor<8192x256xbf16> to tensor<8192x256xf32>
+  %1 = graph.reduce_sum %0 {axes = array<i64: 0>, keepdims = true} : (tensor<8192x256xf32>) -> tensor<1x256xf32>
+  %2 = graph.div %0, %1 : (tensor<8192x256xf32>, tensor<1x256xf32>) -> tensor<8192x256xf32>
+  %3 = graph.reduce_sum %2 {axes = array<i64: 0>, keepdims = false} : (tensor<8192x256xf32>) -> tensor<256xf32>
+  return %y, %3 : tensor<8192x256xbf16>, tensor<256xf32>
+}
+
+// -----
+// A launch adds up to four sums: each thread has registers for them.
+// CHECK-LABEL: @many_sums
+// CHECK: kernel.dispatch contraction "{{.*}}"({{.*}}) -> (tensor<8192x256xbf16>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>)
+// CHECK: kernel.dispatch reduction "{{.*}}"({{.*}}) -> tensor<256xf32>
+// CHECK-NOT: kernel.dispatch
+func.func @many_sums(%g: tensor<8192x64xbf16>, %w: tensor<64x256xbf16>, %a: tensor<8192x256xf32>, %b: tensor<8192x256xf32>, %c: tensor<8192x256xf32>, %d: tensor<8192x256xf32>, %e: tensor<8192x256xf32>) -> (tensor<8192x256xbf16>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>) {
+  %y = graph.matmul %g, %w : (tensor<8192x64xbf16>, tensor<64x256xbf16>) -> tensor<8192x256xbf16>
+  %0 = graph.cast %y : tensor<8192x256xbf16> to tensor<8192x256xf32>
+  %1 = graph.mul %0, %a : (tensor<8192x256xf32>, tensor<8192x256xf32>) -> tensor<8192x256xf32>
+  %2 = graph.mul %0, %b : (tensor<8192x256xf32>, tensor<8192x256xf32>) -> tensor<8192x256xf32>
+  %3 = graph.mul %0, %c : (tensor<8192x256xf32>, tensor<8192x256xf32>) -> tensor<8192x256xf32>
+  %4 = graph.mul %0, %d : (tensor<8192x256xf32>, tensor<8192x256xf32>) -> tensor<8192x256xf32>
+  %5 = graph.mul %0, %e : (tensor<8192x256xf32>, tensor<8192x256xf32>) -> tensor<8192x256xf32>
+  %6 = graph.reduce_sum %1 {axes = array<i64: 0>, keepdims = false} : (tensor<8192x256xf32>) -> tensor<256xf32>
+  %7 = graph.reduce_sum %2 {axes = array<i64: 0>, keepdims = false} : (tensor<8192x256xf32>) -> tensor<256xf32>
+  %8 = graph.reduce_sum %3 {axes = array<i64: 0>, keepdims = false} : (tensor<8192x256xf32>) -> tensor<256xf32>
+  %9 = graph.reduce_sum %4 {axes = array<i64: 0>, keepdims = false} : (tensor<8192x256xf32>) -> tensor<256xf32>
+  %10 = graph.reduce_sum %5 {axes = array<i64: 0>, keepdims = false} : (tensor<8192x256xf32>) -> tensor<256xf32>
+  return %y, %6, %7, %8, %9, %10 : tensor<8192x256xbf16>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>, tensor<256xf32>
+}
+
+// -----
+// Arithmetic in f32 behind a product in bf16 joins it where its result is bf16 again: the gradient of an activation. Where the wide value would be stored, it does not: the product's own is half as large.
+// CHECK-LABEL: @widened
+// CHECK: kernel.dispatch contraction "{{.*}}"(%{{.*}}, %{{.*}}, %{{.*}}) : (tensor<8x16xbf16>, tensor<16x32xbf16>, tensor<8x32xbf16>) -> tensor<8x32xbf16>
+// CHECK: kernel.dispatch contraction "matmul"({{.*}}) -> tensor<8x16xbf16>
+// CHECK: kernel.dispatch contraction "matmul"({{.*}}) -> tensor<8x32xbf16>
+// CHECK: kernel.dispatch pointwise "cast+add"({{.*}}) -> tensor<8x32xf32>
+// CHECK-NOT: kernel.dispatch
+// LIBRARY-LABEL: @widened
+// LIBRARY: kernel.dispatch contraction "matmul"
+// LIBRARY: kernel.dispatch pointwise
+func.func @widened(%g: tensor<8x16xbf16>, %w: tensor<16x32xbf16>, %x: tensor<8x32xbf16>, %r: tensor<8x32xf32>) -> (tensor<8x32xbf16>, tensor<8x32xf32>) {
+  %0 = graph.matmul %g, %w : (tensor<8x16xbf16>, tensor<16x32xbf16>) -> tensor<8x32xbf16>
+  %1 = graph.cast %x : tensor<8x32xbf16> to tensor<8x32xf32>
+  %2 = graph.normal_cdf %1 : tensor<8x32xf32>
+  %3 = graph.cast %0 : tensor<8x32xbf16> to tensor<8x32xf32>
+  %4 = graph.mul %3, %2 : (tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<8x32xf32>
+  %5 = graph.cast %4 : tensor<8x32xf32> to tensor<8x32xbf16>
+  %6 = graph.matmul %x, %w {transpose_b} : (tensor<8x32xbf16>, tensor<16x32xbf16>) -> tensor<8x16xbf16>
+  %7 = graph.matmul %6, %w : (tensor<8x16xbf16>, tensor<16x32xbf16>) -> tensor<8x32xbf16>
+  %8 = graph.cast %7 : tensor<8x32xbf16> to tensor<8x32xf32>
+  %9 = graph.add %8, %r : (tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<8x32xf32>
+  return %5, %9 : tensor<8x32xbf16>, tensor<8x32xf32>
+}
