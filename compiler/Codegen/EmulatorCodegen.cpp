@@ -50,7 +50,8 @@ static std::string compileModule(ModuleOp module, const HostCpu &cpu, std::strin
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(cpu, error);
   if (!machine)
     return {};
-  optimize(*ir, *machine);
+  optimizeLoops(*ir, *machine);
+  vectorizeLoops(*ir, *machine);
   return emitObject(*ir, *machine);
 }
 

@@ -51,8 +51,10 @@ static bool compileModule(ModuleOp source, ArrayRef<HostCpu> cpus, std::string &
     std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(cpu, error);
     if (!machine)
       return false;
+    if (i == 0)
+      optimizeLoops(*ir, *machine);
     std::unique_ptr<llvm::Module> copy = i + 1 == cpus.size() ? std::move(ir) : llvm::CloneModule(*ir);
-    optimize(*copy, *machine);
+    vectorizeLoops(*copy, *machine);
     done(i, *copy, *machine);
   }
   return true;

@@ -28,8 +28,11 @@ mlir::LogicalResult convertToLLVMDialect(mlir::ModuleOp module);
 
 /// LLVM's description of a CPU; where LLVM does not know the CPU, returns null and sets `error`.
 std::unique_ptr<llvm::TargetMachine> createTargetMachine(const HostCpu &cpu, std::string &error);
-/// Vectorises loops and optimises for speed.
-void optimize(llvm::Module &module, llvm::TargetMachine &machine);
+/// Optimises loops, with the costs of the machine's CPU, as far as that is of use to other CPUs, too: copies of the
+/// module then have their loops vectorised for one CPU each.
+void optimizeLoops(llvm::Module &module, llvm::TargetMachine &machine);
+/// Vectorises loops that `optimizeLoops` has seen, and optimises the result for the machine's CPU.
+void vectorizeLoops(llvm::Module &module, llvm::TargetMachine &machine);
 /// Returns the bytes of a relocatable object.
 std::string emitObject(llvm::Module &module, llvm::TargetMachine &machine);
 

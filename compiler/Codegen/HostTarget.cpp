@@ -48,17 +48,31 @@ std::unique_ptr<TargetMachine> mpc::createTargetMachine(const HostCpu &cpu, std:
 /// unrolls short loops before the vectoriser sees them. Measured over 51 kernels of
 /// test/codegen/KernelBenchmark.cpp: 389 ms instead of 574 ms with O3, and equal speed of the code, except
 /// for sums over rows, where O3 vectorised the wrong loop (8 times slower).
-static constexpr const char *pipeline =
+static constexpr const char *scalarPipeline =
     "function<eager-inv>("
     "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
     "loop-mssa(loop-rotate,licm<allowspeculation>,simple-loop-unswitch<nontrivial;trivial>),"
-    "simplifycfg,instcombine<no-verify-fixpoint>,loop(indvars),"
+    "simplifycfg,instcombine<no-verify-fixpoint>,loop(indvars))";
+static constexpr const char *vectorPipeline =
+    "function<eager-inv>("
     "loop-vectorize,"
     "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
     "loop-unroll<O3>,sroa<preserve-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
     "loop-mssa(licm<allowspeculation>),simplifycfg)";
 
-void mpc::optimize(Module &module, TargetMachine &machine) {
+static void run(Module &module, TargetMachine &machine, const char *pipeline) {
+  PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling = true;
+  mpc::runPipeline(module, machine, tuning, [pipeline](PassBuilder &builder) {
+    ModulePassManager passes;
+    cantFail(builder.parsePassPipeline(passes, pipeline));
+    return passes;
+  });
+}
+
+void mpc::optimizeLoops(Module &module, TargetMachine &machine) { run(module, machine, scalarPipeline); }
+
+void mpc::vectorizeLoops(Module &module, TargetMachine &machine) {
   for (Function &f : module) {
     if (f.isDeclaration())
       continue;
@@ -71,13 +85,7 @@ void mpc::optimize(Module &module, TargetMachine &machine) {
     // 4 do not slow down for them.
     f.addFnAttr("prefer-vector-width", "512");
   }
-  PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = tuning.LoopUnrolling = true;
-  runPipeline(module, machine, tuning, [](PassBuilder &builder) {
-    ModulePassManager passes;
-    cantFail(builder.parsePassPipeline(passes, pipeline));
-    return passes;
-  });
+  run(module, machine, vectorPipeline);
 }
 
 std::string mpc::emitObject(Module &module, TargetMachine &machine) {

@@ -36,7 +36,8 @@ CompiledArithmetic::CompiledArithmetic(const std::string &text) : context(makeCo
   auto ir = mlir::translateModuleToLLVMIR(*module, llvmContext);
   std::string error;
   auto machine = createTargetMachine(HostCpu::oldest(), error);
-  optimize(*ir, *machine);
+  optimizeLoops(*ir, *machine);
+  vectorizeLoops(*ir, *machine);
   for (const llvm::Function &f : *ir)
     EXPECT_TRUE(!f.isDeclaration() || f.isIntrinsic()) << f.getName().str();
   auto object = linkShared(mlir::UnknownLoc::get(context.get()), {emitObject(*ir, *machine)}, "math.so");
