@@ -197,16 +197,13 @@ int main(int argc, char **argv) {
     }
     for (Memory &m : memories)
       pointers.push_back(m.data());
-    mpc_kernel_fn kernel = library.find(item.kernel.symbol);
-    double t = bestTime([&] { kernel(pointers.data(), 0, item.kernel.grid); });
+    std::string symbol = item.kernel.getKernel().getLeafReference().str();
+    int64_t grid = item.kernel.getGrid().front();
+    mpc_kernel_fn kernel = library.find(symbol);
+    double t = bestTime([&] { kernel(pointers.data(), 0, grid); });
     double speed = bytes / t;
     std::printf("%-52s %9.1f us %7.2f GB/s %5.0f%% of memcpy  grid %lld grain %lld %s\n", item.c.name.c_str(), t * 1e6,
-                speed / 1e9, 100 * speed / memcpySpeed(bytes / 2), (long long)item.kernel.grid,
-                (long long)item.kernel.grain, item.kernel.symbol.c_str());
-  }
-  if (argc > 2) { // also print the optimised LLVM IR
-    auto ir = codegen.llvmIR(cpu);
-    if (succeeded(ir))
-      std::puts(ir->c_str());
+                speed / 1e9, 100 * speed / memcpySpeed(bytes / 2), (long long)grid, (long long)item.kernel.getGrain(),
+                symbol.c_str());
   }
 }

@@ -20,5 +20,17 @@ struct SameCode {
   static bool isEqual(DispatchOp a, DispatchOp b);
 };
 
+/// Whether each element of the results is computed from the elements at the same place of the operands, and from single
+/// numbers, as a parameter's update is. One host kernel computes any number of such elements.
+bool isFlat(DispatchOp dispatch);
+
+/// Keys of maps of flat dispatches, whose numbers of elements do not count.
+struct SameFlatCode {
+  static DispatchOp getEmptyKey() { return SameCode::getEmptyKey(); }
+  static DispatchOp getTombstoneKey() { return SameCode::getTombstoneKey(); }
+  static unsigned getHashValue(DispatchOp dispatch);
+  static bool isEqual(DispatchOp a, DispatchOp b);
+};
+
 } // namespace mpc::kernel
 #endif

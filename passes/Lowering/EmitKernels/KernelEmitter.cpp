@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/EmitKernels/KernelEmitter.h"
 #include "dialects/Kernel/Analysis/LoopsBehind.h"
+#include "dialects/Kernel/Analysis/Space.h"
 #include "passes/Lowering/AttentionToGpu/AttentionToGpu.h"
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
 #include "passes/Lowering/KernelToGpu/KernelToGpu.h"
@@ -18,7 +19,7 @@ KernelEmitter::KernelEmitter(ModuleOp parent, unsigned units)
 }
 
 ModuleOp KernelEmitter::nextModule() {
-  size_t number = known.size() - 1;
+  size_t number = size() - 1;
   if (made.size() < units) {
     OpBuilder b = OpBuilder::atBlockEnd(parent.getBody());
     made.push_back(ModuleOp::create(b, UnknownLoc::get(parent.getContext()), ("kernels" + Twine(made.size())).str()));
@@ -66,11 +67,29 @@ FailureOr<ArrayAttr> KernelEmitter::emit(kernel::DispatchOp dispatch, StringRef 
   return ArrayAttr::get(parent.getContext(), Attribute(*launch));
 }
 
+/// The launches of one kernel differ in their grids, which count the elements.
+FailureOr<ArrayAttr> KernelEmitter::addFlat(kernel::DispatchOp dispatch) {
+  auto [entry, isNew] = flat.try_emplace(dispatch);
+  if (isNew) {
+    FailureOr<kernel::LaunchAttr> launch = emitHostKernel(dispatch, nextModule(), ("k" + Twine(size() - 1)).str());
+    if (failed(launch))
+      return flat.erase(entry), failure();
+    entry->second = *launch;
+  }
+  kernel::LaunchAttr launch = entry->second;
+  int64_t elements = kernel::countOf(dispatch.yielded().front());
+  return ArrayAttr::get(parent.getContext(),
+                        kernel::LaunchAttr::get(parent.getContext(), launch.getKernel(), {elements, 1, 1},
+                                                launch.getGrain(), launch.getArgs()));
+}
+
 FailureOr<ArrayAttr> KernelEmitter::add(kernel::DispatchOp dispatch) {
+  if (!target.getGpu() && kernel::isFlat(dispatch))
+    return addFlat(dispatch);
   auto [entry, isNew] = known.try_emplace(dispatch);
   if (!isNew)
     return entry->second;
-  FailureOr<ArrayAttr> launches = emit(dispatch, ("k" + Twine(known.size() - 1)).str());
+  FailureOr<ArrayAttr> launches = emit(dispatch, ("k" + Twine(size() - 1)).str());
   if (failed(launches))
     known.erase(entry);
   else

@@ -18,20 +18,23 @@ public:
   /// diagnostic. The dispatch has to outlive the emitter, which compares later ones with it.
   mlir::FailureOr<mlir::ArrayAttr> add(kernel::DispatchOp dispatch);
 
-  /// The number of distinct dispatches so far.
-  size_t size() const { return known.size(); }
+  /// The number of distinct dispatches so far; flat ones of the host (kernel::isFlat) count as one for all numbers of
+  /// elements.
+  size_t size() const { return known.size() + flat.size(); }
   /// The modules of kernels so far.
   llvm::ArrayRef<mlir::ModuleOp> modules() const { return made; }
 
 private:
   mlir::ModuleOp nextModule();
   mlir::FailureOr<mlir::ArrayAttr> emit(kernel::DispatchOp dispatch, llvm::StringRef symbol);
+  mlir::FailureOr<mlir::ArrayAttr> addFlat(kernel::DispatchOp dispatch);
 
   mlir::ModuleOp parent;
   kernel::TargetAttr target;
   unsigned units;
   llvm::SmallVector<mlir::ModuleOp> made;
   llvm::DenseMap<kernel::DispatchOp, mlir::ArrayAttr, kernel::SameCode> known;
+  llvm::DenseMap<kernel::DispatchOp, kernel::LaunchAttr, kernel::SameFlatCode> flat;
 };
 
 } // namespace mpc

@@ -1,6 +1,7 @@
 //===- KernelToHost.cpp - a dispatch becomes a function over a slice of its grid ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/KernelToHost/KernelToHost.h"
+#include "dialects/Kernel/Analysis/SameCode.h"
 #include "dialects/Kernel/Analysis/Space.h"
 #include "passes/Lowering/KernelToHost/Nest.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -92,6 +93,9 @@ FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, M
       plan->form == kernel::Form::Scatter ? kernel::countOf(yielded[0]) : plan->keptCount() * plan->reducedCount();
   iterations /= double(plan->cuts.size() + 1); // each element is computed by one of the loop's parts
   double ns = estimate(function, iterations / std::max<int64_t>(grid, 1));
-  int64_t grain = std::clamp<int64_t>(int64_t(std::ceil(10000 / std::max(ns, 1.0))), 1, grid);
+  // A flat kernel, whose grid counts elements, has the same grain for any number of them.
+  bool isFlat = kernel::isFlat(dispatch);
+  double positions = std::ceil(10000 / std::max(ns, isFlat ? 0.1 : 1.0));
+  int64_t grain = isFlat ? int64_t(positions) : std::clamp<int64_t>(int64_t(positions), 1, grid);
   return kernel::LaunchAttr::of(function, grid, grain, /*args=*/{});
 }

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/KernelToHost/Nest.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/SameCode.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
 #include "passes/Lowering/LoopPlan/NestSpace.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -27,6 +28,7 @@ public:
   using NestSpace::NestSpace;
 
   // Each of these returns the length of the grid.
+  int64_t flat(Value begin, Value end);
   int64_t pointwise(Value begin, Value end);
   int64_t tiles(Value begin, Value end);
   int64_t rows(Value begin, Value end);
@@ -80,6 +82,15 @@ void NestEmitter::grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Valu
 }
 
 //===-- Pointwise ---------------------------------------------------------------------===//
+
+int64_t NestEmitter::flat(Value begin, Value end) {
+  const LoopVar &elements = plan.kept.back();
+  e.loop(begin, end, {}, [&](Value iv, ValueRange) -> Values {
+    bind(elements, iv);
+    return storeNeighbours(1), Values();
+  });
+  return elements.extent;
+}
 
 int64_t NestEmitter::pointwise(Value begin, Value end) {
   ArrayRef<LoopVar> vars = plan.kept;
@@ -295,7 +306,7 @@ int64_t mpc::emitNest(const Plan &plan, kernel::DispatchOp dispatch, ArrayRef<Bu
   NestEmitter nest(plan, dispatch, results, e);
   switch (plan.walk) {
   case kernel::Walk::Points:
-    return nest.pointwise(begin, end);
+    return kernel::isFlat(dispatch) ? nest.flat(begin, end) : nest.pointwise(begin, end);
   case kernel::Walk::Tiles:
     return nest.tiles(begin, end);
   case kernel::Walk::Rows:

@@ -21,6 +21,10 @@
 #include <cassert>
 #include <type_traits>
 
+namespace mlir::LLVM {
+class LoopUnrollAttr;
+}
+
 namespace mpc {
 
 /// What a builder's integers stand for.

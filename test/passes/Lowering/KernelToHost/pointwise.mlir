@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --mpc-plan-loops --mpc-emit-kernels | FileCheck %s
 
-// Contiguous operands make one flat loop over slices [begin, end) of 1024 elements, with the alias scopes of three memories.
+// Operands of the same elements in the same order make one loop over elements [begin, end), with the alias scopes of three memories.
 // CHECK-DAG: #[[S0:.*]] = #llvm.alias_scope<{{.*}}>
-// CHECK: kernel.dispatch pointwise "flat"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 118, 1, 1 grain = {{[0-9]+}}>]
+// CHECK: kernel.dispatch pointwise "flat"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 120000, 1, 1 grain = {{[0-9]+}}>]
 func.func @flat(%x: tensor<30x4000xf32>, %y: tensor<30x4000xf32>) -> tensor<30x4000xf32> {
   %r = kernel.dispatch pointwise "flat" (%x, %y) : (tensor<30x4000xf32>, tensor<30x4000xf32>) -> (tensor<30x4000xf32>) {
   ^bb0(%a: tensor<30x4000xf32>, %b: tensor<30x4000xf32>):
@@ -37,10 +37,7 @@ func.func @reshaped(%x: tensor<8x6x50xf32>) -> tensor<48x50xf32> {
 }
 
 // CHECK-LABEL: llvm.func @k0(%arg0: !llvm.ptr, %arg1: i64, %arg2: i64)
-// CHECK: %[[LOW:.*]] = arith.muli %arg1, %c1024_i64
-// CHECK: %[[END:.*]] = arith.muli %arg2, %c1024_i64
-// CHECK: %[[HIGH:.*]] = arith.minsi %[[END]], %c120000_i64
-// CHECK: scf.for %[[I:.*]] = %[[LOW]] to %[[HIGH]]
+// CHECK: scf.for %[[I:.*]] = %arg1 to %arg2
 // CHECK-NOT: arith.muli
 // CHECK: %[[A:.*]] = llvm.load %{{.*}} {alias_scopes = [#[[A0:.*]]], alignment = 4 : i64, noalias_scopes = [
 // CHECK: arith.addf
@@ -112,3 +109,17 @@ func.func @dropout(%x: tensor<4096xf32>, %s: tensor<i64>) -> tensor<4096xf32> {
 // CHECK-NOT: arith.muli %{{[^ ]+}}, %{{[^ ]+}} : i64
 // CHECK-COUNT-4: llvm.store
 // CHECK: llvm.return
+
+// The number of an element is no element, so that the loop knows its extent: it goes over slices of 1024 elements.
+func.func @counted() -> tensor<120000xf32> {
+  %r = kernel.dispatch pointwise "counted" () : () -> (tensor<120000xf32>) {
+    %0 = graph.iota {axis = 0 : i64} : tensor<120000xi64>
+    %1 = graph.cast %0 : tensor<120000xi64> to tensor<120000xf32>
+    kernel.yield %1 : tensor<120000xf32>
+  }
+  return %r : tensor<120000xf32>
+}
+// CHECK: %[[LOW:.*]] = arith.muli %arg1, %c1024_i64
+// CHECK: %[[END:.*]] = arith.muli %arg2, %c1024_i64
+// CHECK: %[[HIGH:.*]] = arith.minsi %[[END]], %c120000_i64
+// CHECK: scf.for %{{.*}} = %[[LOW]] to %[[HIGH]]
