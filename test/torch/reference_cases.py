@@ -170,12 +170,12 @@ def drawn_labels():
     expect(np.array_equal(labels, again["input/labels"]), "other labels are drawn each time")
 
 
-def ctc(text, activation=None, given=(), **options):
-    """Makes the case that the reference has PyTorch's CTC loss of two samples of seven frames and three classes; `given` are names of labels that are not drawn."""
+def ctc(text, activation=None, given=(), counts=(4, 7), **options):
+    """Makes the case that the reference has PyTorch's CTC loss of two samples and three classes; `given` are names of labels that are not drawn, `counts` their frames."""
     def case():
         torch.manual_seed(16)
         module, x = Scores(activation).train(), torch.randn(2, 7, 4)
-        known = {"rows": torch.tensor([[1, 2, -5], [2, 2, 1]]), "frames": torch.tensor([4, 7]), "length": torch.tensor([2, 3])}
+        known = {"rows": torch.tensor([[1, 2, -5], [2, 2, 1]]), "frames": torch.tensor(counts), "length": torch.tensor([2, 3])}
         arrays, meta, notes = stored(module, {"x": x}, outputs=["logits"], loss=text, labels={name: known[name] for name in given}, batch=None)
         expect(meta["loss"] == text and sum("drawn at random" in note for note in notes) == text.count(":") - 1 - len(given) - ("::" in text), f"{meta}, {notes}")
         rows, lengths = torch.tensor(arrays["input/rows"]), torch.tensor(arrays["input/length"])
@@ -183,7 +183,9 @@ def ctc(text, activation=None, given=(), **options):
         expect(all(np.array_equal(arrays[f"input/{name}"], known[name].numpy()) for name in given), "labels have other values")
         module.double()
         y = functional.log_softmax(module(x.double()), 2).transpose(0, 1)
-        expect_step(arrays, module, functional.ctc_loss(y, rows.where(rows >= 0, 1), frames, lengths, **options))
+        loss = functional.ctc_loss(y, rows.where(rows >= 0, 1), frames, lengths, **options)
+        expect(loss.isfinite(), f"targets of {lengths} labels are drawn for {frames} frames")
+        expect_step(arrays, module, loss)
     return case
 
 
@@ -320,6 +322,7 @@ CASES = {
     "reference/parsed": parsed,
     "reference/ctc": ctc("ctc:logits:rows:frames:length,max_target=3", given=("rows", "frames", "length")),
     "reference/ctc/drawn": ctc("ctc:logits:rows:frames:length,max_target=3,blank=2,zero_infinity", blank=2, zero_infinity=True),
+    "reference/ctc/few-frames": ctc("ctc:logits:rows:frames:length,max_target=3", given=("frames",), counts=(1, 2)),
     "reference/ctc/all-frames": ctc("ctc:logits:rows::length,reduction=sum", nn.LogSoftmax(-1), reduction="sum"),
     **{f"reference/{name}": loss_of(*row) for name, row in LOSSES.items()},
     "refused/noise": refuses(r"draws random numbers with randn_like \(.*reference_cases.py:\d+\)", Noisy),
@@ -334,6 +337,8 @@ CASES = {
     "refused/weights": refuses("weight has 2 numbers, but there are 3 classes", Scores, loss=LOSS + ",weight=1/2"),
     "refused/ctc-inputs": refuses("does not find its three inputs in 'rows:length'", Scores, loss="ctc:output:rows:length"),
     "refused/ctc-scores": refuses(r"are \[T, N, C\] or \[N, T, C\] for 2 samples, but 'output' is \[2, 3\]", Scores, loss="ctc:output:rows:frames:length"),
+    "refused/ctc-frames": refused("sample 1 has 2 labels, which need 3 frames, and has 2", Scores, lambda: {"x": torch.randn(2, 7, 4)}, reference="never.npz",
+                                  loss="ctc:output:rows:frames:length", labels={"rows": torch.tensor([[1, 2], [1, 1]]), "frames": torch.tensor([2, 2]), "length": torch.tensor([2, 2])}),
     "refused/ctc-option": refuses("zero_infinity='no' is not true or false", Scores, loss="ctc:output:rows:frames:length,zero_infinity=no"),
     "refused/labels-shape": refuses(r"'labels' is int64 \[2, 3\], and should be integers \[2\]", Scores, loss=LOSS, labels={"labels": torch.zeros(2, 3, dtype=torch.int64)}),
     "refused/labels-range": refuses("has the label 3, and 'output' has 3 classes", Scores, loss=LOSS, labels={"labels": torch.tensor([3, 0])}),

@@ -50,17 +50,22 @@ class Ctc:
         frames, classes = scores.shape[1 if self.batch_first else 0], scores.shape[2]
         rows = given[self.rows]
         longest = rows.shape[1] if rows is not None and rows.dim() == 2 else self.longest or frames
-        # Frames for all labels, with a blank between equal ones.
-        fewest = max(frames - frames // 4, 1)
-        most = min(longest, (fewest + 1) // 2)
         generator = torch.Generator().manual_seed(1)
         labels = torch.tensor([c for c in range(classes) if c != self.blank])
         drawn = {self.rows: labels[torch.randint(0, classes - 1, (batch, longest), generator=generator)],
-                 self.input_lengths: torch.randint(fewest, frames + 1, (batch,), generator=generator),
-                 self.lengths: torch.randint(min(1, most), most + 1, (batch,), generator=generator)}
+                 self.input_lengths: torch.randint(max(frames - frames // 4, 1), frames + 1, (batch,), generator=generator)}
+        counts = self.frames_of({self.input_lengths: drawn[self.input_lengths], **{name: value for name, value in given.items() if value is not None}}, batch, frames)
+        most = ((counts + 1) // 2).clamp(0, longest)  # each sample has frames for all labels, and for a blank between equal ones
+        least = most.clamp(max=1)
+        drawn[self.lengths] = least + (torch.rand(batch, generator=generator) * (most - least + 1)).long()
         chosen = {name: drawn[name] if given[name] is None else given[name] for name in self.targets}
         self.check(chosen, batch, frames, classes)
         return chosen, [name for name in self.targets if given[name] is None]
+
+    def frames_of(self, chosen, batch, frames):
+        """Returns the number of frames of each sample."""
+        counts = chosen[self.input_lengths].cpu().long() if self.input_lengths else None
+        return counts if counts is not None and list(counts.shape) == [batch] else torch.full((batch,), frames)
 
     def check(self, chosen, batch, frames, classes):
         rows = chosen[self.rows]
@@ -78,6 +83,11 @@ class Ctc:
         labels = rows.cpu()[inside]
         if not ((labels >= 0) & (labels < classes) & (labels != self.blank)).all():
             raise ExportError(f"--loss {self.text}: '{self.rows}' holds labels outside [0, {classes}), or the blank {self.blank}\nhint: give labels below {classes} that are not the blank")
+        equal = (rows.cpu()[:, 1:] == rows.cpu()[:, :-1]) & inside[:, 1:]
+        needed, counts = chosen[self.lengths].cpu() + equal.sum(1), self.frames_of(chosen, batch, frames)
+        for sample in torch.nonzero(needed > counts).flatten().tolist()[:0 if self.zero_infinity else 1]:
+            raise ExportError(f"--loss {self.text}: sample {sample} has {int(chosen[self.lengths][sample])} labels, which need {int(needed[sample])} frames, and has {int(counts[sample])}, "
+                              "so that its loss is infinite\nhint: give fewer labels or more frames, or leave both lengths out, and the tool draws them, or add zero_infinity to the loss")
 
     def of(self, outputs, target, scores_of):
         """Returns the scalar loss."""
