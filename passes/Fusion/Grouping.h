@@ -66,7 +66,7 @@ private:
   bool canInline(mlir::Operation *producer, mlir::Operation *user) const;
   bool readsSamplesOnly(mlir::Operation *op) const;
   void chooseRoots();
-  bool readsLittleBeside(mlir::Operation *op, mlir::Operation *chain) const;
+  bool readsLittleBeside(mlir::Operation *op, mlir::Operation *chain, llvm::SetVector<mlir::Value> &loads) const;
   void fuseEpilogue(mlir::Operation *contraction);
   void moveRowsIntoAttentions();
 

@@ -159,10 +159,10 @@ void Grouping::moveRowsIntoAttentions() {
       inlined.erase(producer);
 }
 
-/// Whether what `op` reads besides `chain` takes few registers in the launch of a product, most of which the sums hold.
-bool Grouping::readsLittleBeside(Operation *op, Operation *chain) const {
+/// Whether what `op` reads besides `chain` takes few registers in the launch of a product, most of which the sums hold,
+/// together with what the ops in front of it read, `loads`. Adds to `loads`.
+bool Grouping::readsLittleBeside(Operation *op, Operation *chain, llvm::SetVector<Value> &loads) const {
   llvm::SmallPtrSet<Operation *, 8> seen{op, chain};
-  llvm::SmallSetVector<Value, 4> loads;
   SmallVector<Operation *> work{op};
   while (!work.empty())
     for (Value v : work.pop_back_val()->getOperands()) {
@@ -175,7 +175,11 @@ bool Grouping::readsLittleBeside(Operation *op, Operation *chain) const {
         work.push_back(producer);
     }
   auto isLarge = [&](Value v) { return shapeOf(v) == resultShape(op); };
-  return int64_t(seen.size()) <= kMostBesideProducts && llvm::count_if(loads, isLarge) <= 1;
+  auto isArray = [](Value v) {
+    return typeOf(v).getNumElements() != 1;
+  }; // what a column reads is kept for all its rows
+  return int64_t(seen.size()) <= kMostBesideProducts && llvm::count_if(loads, isLarge) <= 1 &&
+         llvm::count_if(loads, isArray) <= 2;
 }
 
 /// The ops behind a contraction become part of its launch if no other op reads the values in between: on a GPU
@@ -193,13 +197,14 @@ void Grouping::fuseEpilogue(Operation *contraction) {
   auto onlyUser = [](Operation *op) { return op->getResult(0).hasOneUse() ? *op->getUsers().begin() : nullptr; };
   auto widthOf = [](Operation *op) { return elementOf(op->getResult(0)).getIntOrFloatBitWidth(); };
   Operation *last = contraction;
+  llvm::SetVector<Value> loads;   // of the ops behind widening casts, besides the product
   SmallVector<Operation *> ahead; // ops behind `last` whose values are wider than the product's, and so are not stored
   for (int i = 0; i < gpu->epilogueOps; ++i) {
     Operation *read = ahead.empty() ? last : ahead.back(), *user = onlyUser(read);
     if (!user || (!isArithmetic(user) && !isWideningCast(user)) || resultShape(user) != resultShape(contraction))
       break;
     // An op that adds two products belongs to the first; a dropout computes the mask of four neighbours at once.
-    if (drawsNumbers(user) || absorbed.contains(user) || (!ahead.empty() && !readsLittleBeside(user, read)))
+    if (drawsNumbers(user) || absorbed.contains(user) || (!ahead.empty() && !readsLittleBeside(user, read, loads)))
       break;
     ahead.push_back(user);
     if (widthOf(user) > widthOf(contraction))
