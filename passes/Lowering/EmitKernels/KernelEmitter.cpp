@@ -38,8 +38,8 @@ static FailureOr<kernel::LaunchAttr> emitLoopsBehind(const kernel::HostCall &cal
   FailureOr<kernel::LaunchAttr> launch = emitHostKernel(loops->dispatch, module, symbol);
   if (failed(launch))
     return failure();
-  return kernel::LaunchAttr::get(module.getContext(), launch->getKernel(), launch->getGrid(), launch->getGrain(),
-                                 loops->args);
+  return kernel::LaunchAttr::get(module.getContext(), launch->getKernel(), launch->getGrid(),
+                                 std::min(launch->getGrain(), launch->getGrid().front()), loops->args);
 }
 
 FailureOr<ArrayAttr> KernelEmitter::emit(kernel::DispatchOp dispatch, StringRef symbol) {
@@ -80,7 +80,7 @@ FailureOr<ArrayAttr> KernelEmitter::addFlat(kernel::DispatchOp dispatch) {
   int64_t elements = kernel::countOf(dispatch.yielded().front());
   return ArrayAttr::get(parent.getContext(),
                         kernel::LaunchAttr::get(parent.getContext(), launch.getKernel(), {elements, 1, 1},
-                                                launch.getGrain(), launch.getArgs()));
+                                                std::min(launch.getGrain(), elements), launch.getArgs()));
 }
 
 FailureOr<ArrayAttr> KernelEmitter::add(kernel::DispatchOp dispatch) {

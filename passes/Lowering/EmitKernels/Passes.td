@@ -10,13 +10,14 @@ def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
     The kernels are for the module's `kernel.target`. Each distinct dispatch becomes an `llvm.func` (`@k0`, `@k1`, ...; for a product whose sums are split
     also `@k0_reduce`) in nested modules, `@kernels0` and so on, at most `units` of them, which are compiled in parallel and have the target themselves (a GPU's
     kernels are packaged from one). Dispatches with equal forms, bodies, types
-    and attributes share a kernel; names, locations and places in the arena do not count. Every dispatch gets its `launches`; a dispatch that computes no
+    and attributes share a kernel, and on the host also those that update tensors of other shapes in the same way; names, locations and places in the arena do
+    not count. Every dispatch gets its `launches`; a dispatch that computes no
     element has none, and on the host a contraction has none where the library computes all of it. The kernels and launches of an earlier run are replaced.
 
     ```mlir
-    %r = kernel.dispatch pointwise "flat" (%x) ...
+    %r = kernel.dispatch pointwise "add" (%x) ...
     // becomes
-    %r = kernel.dispatch pointwise "flat" (%x) {launches = [#kernel.launch<@kernels0::@k0 grid = 118, 1, 1 grain = 4>], ...} ...
+    %r = kernel.dispatch pointwise "add" (%x) {launches = [#kernel.launch<@kernels0::@k0 grid = 120000, 1, 1 grain = 8065>], ...} ...
     module @kernels0 attributes {kernel.target = #kernel.target<"host">} { llvm.func @k0(%buffers: !llvm.ptr, %begin: i64, %end: i64) { ... } }
     ```
     Kernels of the host are functions as runtime/abi/mpc/kernel.h defines them; those of GPUs have the form of dialects/Kernel/IR/DeviceOps.td.

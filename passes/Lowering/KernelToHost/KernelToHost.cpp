@@ -38,6 +38,14 @@ static double estimate(LLVM::LLVMFuncOp function, double iterations) {
   return perElement * iterations;
 }
 
+/// Whether all addresses are those of the loop's own element, so that no extent is in the code.
+static bool isOfAnyLength(LLVM::LLVMFuncOp function) {
+  WalkResult result = function.walk([](LLVM::GEPOp address) {
+    return WalkResult(success(llvm::all_of(address.getDynamicIndices(), llvm::IsaPred<BlockArgument>)));
+  });
+  return !result.wasInterrupted();
+}
+
 FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, ModuleOp module, StringRef symbol) {
   FailureOr<Plan> plan = readPlan(dispatch);
   if (failed(plan))
@@ -95,7 +103,10 @@ FailureOr<kernel::LaunchAttr> mpc::emitHostKernel(kernel::DispatchOp dispatch, M
   double ns = estimate(function, iterations / std::max<int64_t>(grid, 1));
   // A flat kernel, whose grid counts elements, has the same grain for any number of them.
   bool isFlat = kernel::isFlat(dispatch);
-  double positions = std::ceil(10000 / std::max(ns, isFlat ? 0.1 : 1.0));
+  if (isFlat && !isOfAnyLength(function))
+    return emitError(loc, "internal error: a kernel for any number of elements reads another place than the element's"),
+           failure();
+  double positions = std::ceil(10000 / (isFlat ? ns : std::max(ns, 1.0)));
   int64_t grain = isFlat ? int64_t(positions) : std::clamp<int64_t>(int64_t(positions), 1, grid);
   return kernel::LaunchAttr::of(function, grid, grain, /*args=*/{});
 }

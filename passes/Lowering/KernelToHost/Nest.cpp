@@ -85,10 +85,17 @@ void NestEmitter::grid(ArrayRef<LoopVar> vars, int64_t blocks, Value begin, Valu
 
 int64_t NestEmitter::flat(Value begin, Value end) {
   const LoopVar &elements = plan.kept.back();
+  Value element;
   e.loop(begin, end, {}, [&](Value iv, ValueRange) -> Values {
+    element = iv;
     bind(elements, iv);
     return storeNeighbours(1), Values();
   });
+  // Places in a reshaped tensor leave quotients behind, which the number of the element does not need.
+  Block &body = *element.getParentBlock();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
   return elements.extent;
 }
 

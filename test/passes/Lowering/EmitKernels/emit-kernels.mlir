@@ -5,11 +5,16 @@
 
 // Dispatches with equal bodies share a kernel: names, places and what a result may reuse do not count. What is written in place does, and so does a constant.
 // CHECK-LABEL: func.func @equal
-// CHECK: kernel.dispatch pointwise "one"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = {{1|100}}, 1, 1
-// CHECK: kernel.dispatch pointwise "two"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = {{1|100}}, 1, 1
-// CHECK: kernel.dispatch pointwise "in place"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = {{1|100}}, 1, 1
-// CHECK: kernel.dispatch pointwise "clip 1"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = {{1|100}}, 1, 1
-// CHECK: kernel.dispatch pointwise "clip 2"{{.*}}launches = [#kernel.launch<@kernels0::@k3 grid = {{1|100}}, 1, 1
+// HOST: kernel.dispatch pointwise "one"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 100, 1, 1
+// GPU: kernel.dispatch pointwise "one"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 1, 1, 1
+// HOST: kernel.dispatch pointwise "two"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 100, 1, 1
+// GPU: kernel.dispatch pointwise "two"{{.*}}launches = [#kernel.launch<@kernels0::@k0 grid = 1, 1, 1
+// HOST: kernel.dispatch pointwise "in place"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 100, 1, 1
+// GPU: kernel.dispatch pointwise "in place"{{.*}}launches = [#kernel.launch<@kernels0::@k1 grid = 1, 1, 1
+// HOST: kernel.dispatch pointwise "clip 1"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 100, 1, 1
+// GPU: kernel.dispatch pointwise "clip 1"{{.*}}launches = [#kernel.launch<@kernels0::@k2 grid = 1, 1, 1
+// HOST: kernel.dispatch pointwise "clip 2"{{.*}}launches = [#kernel.launch<@kernels0::@k3 grid = 100, 1, 1
+// GPU: kernel.dispatch pointwise "clip 2"{{.*}}launches = [#kernel.launch<@kernels0::@k3 grid = 1, 1, 1
 func.func @equal(%x: tensor<100xf32>) -> tensor<100xf32> {
   %0 = kernel.dispatch pointwise "one" (%x) {may_reuse = [array<i64: 0>]} : (tensor<100xf32>) -> tensor<100xf32> {
   ^bb0(%a: tensor<100xf32>):
