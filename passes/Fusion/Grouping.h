@@ -30,8 +30,8 @@ struct Group {
   /// The form that its loops will have, as far as grouping has to know; the dispatch gets the one that its body has
   /// (kernel::formOf). Nullopt for a scan.
   std::optional<kernel::Form> form;
-  /// Whether nothing joins it but, on GPUs, sums over a product's rows: a product, a scan, or an op whose elements are
-  /// read in another order than they are computed in (pooling, transposes, scatters).
+  /// True if nothing joins the group: it is a product, a scan, or an op whose elements are read in another order than
+  /// they are computed in (pooling, transposes, scatters). On GPUs sums over a product's rows join it all the same.
   bool alone = false;
   /// The product of a launch that has one; null in others.
   mlir::Operation *contraction = nullptr;

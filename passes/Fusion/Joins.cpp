@@ -38,11 +38,11 @@ static bool isTransposedCopy(Operation *op) { return transposesMatrices(op) && i
 /// Whether the group has one loop nest over the elements of its roots.
 static bool isPointwise(const Group &group) { return group.form == kernel::Form::Pointwise && !group.alone; }
 
-/// Whether a product's launch also sums up the columns of what it computes: it adds the rows of its tiles while their
-/// elements are in registers, where a launch of its own would read them again. A product of few tiles is divided along
-/// k, and then no launch has its elements. Each tile, of at least 64 rows, gives a part of a sum, and one more launch
-/// adds 2048 parts at most. A sum that reads another one needs all of its tiles first. On the host the sums are another
-/// pass over memory.
+/// Returns whether the launch of a product also computes `sums`, which sum up columns of what it computes. The launch
+/// adds the rows of its tiles while their elements are in registers; a launch of the sums' own would read them again. A
+/// product of few tiles is divided along k, and then no launch has its elements. Each tile has at least 64 rows and
+/// gives a part of a sum, and one more launch adds 2048 parts at most. A sum that reads another sum needs all tiles of
+/// that one first. On the host the sums are another pass over memory.
 bool Grouping::joinsProduct(const Group &product, const Group &sums) {
   constexpr int64_t tile = 128 * 128, mostRows = 2048 * 64;
   constexpr size_t mostSums = 4; // each thread has a register for each sum of its columns

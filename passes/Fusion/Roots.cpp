@@ -159,8 +159,8 @@ void Grouping::moveRowsIntoAttentions() {
       inlined.erase(producer);
 }
 
-/// Whether what `op` reads besides `chain` takes few registers in the launch of a product, most of which the sums hold,
-/// together with what the ops in front of it read, `loads`. Adds to `loads`.
+/// Adds what `op` reads besides `chain` to `loads`, which holds what the ops in front of it read. Returns whether all
+/// of this takes few registers: the sums of a product hold most of those that its launch has.
 bool Grouping::readsLittleBeside(Operation *op, Operation *chain, llvm::SetVector<Value> &loads) const {
   llvm::SmallPtrSet<Operation *, 8> seen{op, chain};
   SmallVector<Operation *> work{op};
@@ -175,9 +175,8 @@ bool Grouping::readsLittleBeside(Operation *op, Operation *chain, llvm::SetVecto
         work.push_back(producer);
     }
   auto isLarge = [&](Value v) { return shapeOf(v) == resultShape(op); };
-  auto isArray = [](Value v) {
-    return typeOf(v).getNumElements() != 1;
-  }; // what a column reads is kept for all its rows
+  // A thread keeps what a column reads for all rows of the column.
+  auto isArray = [](Value v) { return typeOf(v).getNumElements() != 1; };
   return int64_t(seen.size()) <= kMostBesideProducts && llvm::count_if(loads, isLarge) <= 1 &&
          llvm::count_if(loads, isArray) <= 2;
 }

@@ -251,8 +251,8 @@ namespace {
 struct PadColumnsPass : layout::impl::PadColumnsPassBase<PadColumnsPass> {
   using PadColumnsPassBase::PadColumnsPassBase;
 
-  /// Whether the rows of a product's result do not begin at multiples of 16 bytes, and its work is worth a copy of the
-  /// weights.
+  /// Returns whether the rows of the product's result begin elsewhere than at multiples of 16 bytes, and the product
+  /// has so much work that a copy of the weights pays off.
   bool isCandidate(MatMulOp op) const {
     Value y = op.getResult();
     Type element = elementOf(y);

@@ -20,8 +20,8 @@ struct SameCode {
   static bool isEqual(DispatchOp a, DispatchOp b);
 };
 
-/// Whether each element of the results is computed from the elements at the same place of the operands, and from single
-/// numbers, as a parameter's update is. One host kernel computes any number of such elements.
+/// Returns whether the dispatch computes each element of its results from the operands' elements at the same place and
+/// from single numbers, as the update of a parameter does. One host kernel computes any number of such elements.
 bool isFlat(DispatchOp dispatch);
 
 /// Keys of maps of flat dispatches, whose numbers of elements do not count.

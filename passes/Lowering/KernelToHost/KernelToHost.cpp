@@ -38,7 +38,7 @@ static double estimate(LLVM::LLVMFuncOp function, double iterations) {
   return perElement * iterations;
 }
 
-/// Whether all addresses are those of the loop's own element, so that no extent is in the code.
+/// Returns whether the function addresses nothing but the element that its loop is at. Then its code holds no extent.
 static bool isOfAnyLength(LLVM::LLVMFuncOp function) {
   WalkResult result = function.walk([](LLVM::GEPOp address) {
     return WalkResult(success(llvm::all_of(address.getDynamicIndices(), llvm::IsaPred<BlockArgument>)));
