@@ -25,6 +25,7 @@ void mpc::buildHostPlanPipeline(OpPassManager &manager, const HostOptions &optio
   // takes apart. It comes behind the training pipeline, because forward and backward pass are one graph there, with
   // their casts, and an activation that both read is stored in one order.
   manager.addPass(layout::createAssignOrdersPass());
+  manager.addPass(layout::createTransposeInvariantsPass());
   manager.addPass(createSimplifyPass());
   mark(manager, "layout");
   manager.addPass(createDecomposePass());

@@ -72,4 +72,28 @@ def PadColumnsPass : Pass<"mpc-pad-columns", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::graph::GraphDialect", "::mpc::kernel::KernelDialect"];
   let statistics = [Statistic<"numPadded", "products-padded", "Products whose columns were padded">];
 }
+
+def TransposeInvariantsPass : Pass<"mpc-transpose-invariants", "::mlir::ModuleOp"> {
+  let summary = "Transposes matrices of recurrent weights once, ahead of the scan that multiplies by them";
+  let description = [{
+    The backward pass of a recurrent network multiplies by the recurrent weights in each time step, and reads them as [k, n]. The products have few rows, and a library
+    would copy the weights into its own order for each of them, which takes about half as long as the product. As [n, k], the weights are read where they lie (`runtime/onednn/NarrowMatmul.cpp`). So the pass transposes
+    them once, ahead of the scan.
+
+    ```mlir
+    %dh = graph.scan 64 reverse carry(%0 : tensor<32x512xf32>) with(%w : tensor<2048x512xf32>) over(%dy : tensor<64x32x2048xf32>) -> ... {
+    ^bb0(%d: tensor<32x512xf32>, %wb: tensor<2048x512xf32>, %dyt: tensor<32x2048xf32>):
+      %1 = graph.matmul %dyt, %wb : (tensor<32x2048xf32>, tensor<2048x512xf32>) -> tensor<32x512xf32>
+    // becomes
+    %t = graph.transpose %w {permutation = array<i64: 1, 0>} : (tensor<2048x512xf32>) -> tensor<512x2048xf32>
+    %dh = graph.scan 64 reverse carry(%0 : tensor<32x512xf32>) with(%t : tensor<512x2048xf32>) over(%dy : tensor<64x32x2048xf32>) -> ... {
+    ^bb0(%d: tensor<32x512xf32>, %wb: tensor<512x2048xf32>, %dyt: tensor<32x2048xf32>):
+      %1 = graph.matmul %dyt, %wb {transpose_b} : (tensor<32x2048xf32>, tensor<512x2048xf32>) -> tensor<32x512xf32>
+    ```
+    It handles f32 on the host, products of 25 to 64 rows, and scans of at least 8 iterations, where all uses of the matrix in the body are such products; elsewhere it does nothing.
+  }];
+  let options = [Option<"leastElements", "least-elements", "int64_t", "1 << 18", "The elements from which on a matrix is transposed; a smaller one stays in the caches, and its copies cost little">];
+  let dependentDialects = ["::mpc::graph::GraphDialect"];
+  let statistics = [Statistic<"numTransposed", "invariants-transposed", "Matrices that were transposed ahead of a scan">];
+}
 #endif
