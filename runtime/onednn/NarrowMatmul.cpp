@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Computes out = a @ b for few rows of a and a large b, as a step of a recurrent cell does, in f32. oneDNN copies b
-// into its own order for every product, which takes as long as the products of 32 rows. Here b is read once, where it
-// lies: if b is stored [n,k], as the transposed product out^T [n,m] = b [n,k] @ a^T [k,m], for which the small a is
-// packed; if it is stored [k,n], by the generic kernels, which read it in place.
+// into its own order for every product, which takes nearly half as long as the products of 32 rows. Here b is read
+// once, where it lies: if b is stored [n,k], as the transposed product out^T [n,m] = b [n,k] @ a^T [k,m], for which the
+// small a is packed; if it is stored [k,n], by the generic kernels, which read it in place.
 //
 //===----------------------------------------------------------------------===//
 #include "Parallel.h"
