@@ -43,7 +43,8 @@ def count(build, target_free, target):
     opt = os.path.join(build, "bin/mpc-opt")
     known = subprocess.run([opt, "--help"], capture_output=True, text=True, check=True).stdout
     layout = LAYOUT if LAYOUT in known else "mpc-channels-last"
-    passes = [f"--mpc-set-target=name={target}", "--" + layout, *(["--mpc-pad-channels", "--mpc-pad-columns"] if target != "host" else []), "--mpc-simplify", "--mpc-decompose", "--mpc-simplify",
+    behind = ["mpc-transpose-invariants"] if target == "host" else ["mpc-pad-channels", "mpc-pad-columns"]
+    passes = [f"--mpc-set-target=name={target}", "--" + layout, *("--" + name for name in behind if name in known), "--mpc-simplify", "--mpc-decompose", "--mpc-simplify",
               "--mpc-form-dispatches"]
     text = subprocess.run([opt, target_free, *passes], capture_output=True, text=True, check=True).stdout
     dispatches = re.findall(r"kernel\.dispatch .* : \(.*\) -> (.*?) \{\n((?:.*\n)*?)    \}\n", text)
