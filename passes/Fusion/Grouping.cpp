@@ -106,6 +106,10 @@ void Grouping::formGroups() {
     mergeProducers(&op);
   }
   mergeSiblings();
+  // What computes the operands of a concatenation may be one launch only now.
+  for (Operation &op : block)
+    if (isa<ConcatOp>(op) && groupOf.contains(&op))
+      mergeProducers(&op);
 }
 
 /// Whether `reader` reads a view of a value of `writer`, or a barrier on the way waits for one. The view has to stand

@@ -64,6 +64,23 @@ bool Grouping::joinsProduct(const Group &product, const Group &sums) {
          });
 }
 
+/// Returns whether the launch of `producer` stores the concatenation `root` in parts: it computes all of its operands,
+/// at the same points (kernel::StoredParts). Some value of the launch must be stored besides, because the loops
+/// of a concatenation alone walk its own elements.
+static bool storesInParts(const Group &producer, Operation *root) {
+  if (!isa<ConcatOp>(root) || root->getNumOperands() < 2 || !isPointwise(producer))
+    return false;
+  auto isPart = [&](Value v) {
+    return v.getDefiningOp() && producer.roots.contains(v.getDefiningOp()) &&
+           shapeOf(v) == ArrayRef<int64_t>(producer.shape);
+  };
+  auto isReadElsewhere = [&](Operation *op) {
+    return llvm::any_of(op->getUsers(),
+                        [&](Operation *user) { return user != root && !producer.roots.contains(user); });
+  };
+  return llvm::all_of(root->getOperands(), isPart) && llvm::any_of(producer.roots, isReadElsewhere);
+}
+
 /// Whether `group`, of which `root` is the latest root, can be computed in the launch of the group `producer`, whose
 /// values `root` reads.
 bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *root) {
@@ -71,6 +88,8 @@ bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *
     return producer.roots.contains(root->getOperand(0).getDefiningOp());
   if (producer.contraction)
     return joinsProduct(producer, group);
+  if (storesInParts(producer, root))
+    return group.roots.size() == 1;
   if (producer.alone || group.alone)
     return false;
   // A value that is read at other elements than those where it is computed must be stored in between.
@@ -104,8 +123,8 @@ void Grouping::mergeProducers(Operation *root) {
         continue;
       // Arithmetic on the results of reductions, at one element for each row, leaves them reductions.
       bool ofRows = isPointwise(*group) && producer->form == kernel::Form::Reduction && producer->shape != group->shape;
-      // A transposed copy is written by its producer's loops.
-      bool ownShape = isPointwise(*producer) && !group->alone;
+      // A transposed copy and the parts of a concatenation are written by their producer's loops.
+      bool ownShape = isPointwise(*producer) && !group->alone && !storesInParts(*producer, root);
       Shape shape = ownShape ? group->shape : producer->shape;
       Shape axes = isPointwise(*producer) ? group->axes : producer->axes;
       if (producer->form == kernel::Form::Reduction && !ofRows)

@@ -11,7 +11,7 @@ def FormDispatchesPass : Pass<"mpc-form-dispatches", "::mlir::ModuleOp"> {
     in each dispatch that needs it where that saves a pass over memory (a widening cast is never stored).
 
       contraction      a matmul or convolution, with what its kernel computes behind it: any arithmetic on the elements of its result on a GPU, a bias for each column on the host;
-      pointwise        roots of one iteration shape, each element computed from elements of the inputs, or one op that reads other elements than it computes (pooling, transposes with the arithmetic in front of them);
+      pointwise        roots of one iteration shape, each element computed from elements of the inputs, concatenations of such roots, which are stored in parts, or one op that reads other elements than it computes (pooling, transposes with the arithmetic in front of them);
       transposed_copy  8-bit floats and the transpose of their matrices, on GPUs;
       reduction        roots that reduce the same axes of one iteration shape, and arithmetic on their results;
       row              reductions over trailing axes and full-shape results that use them (softmax), a row at a time;

@@ -9,6 +9,7 @@
 #include "DispatchCheck.h"
 #include "Network.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/Space.h"
 #include "passes/Decompose/Passes.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Target/Passes.h"
@@ -58,38 +59,43 @@ public:
     std::shuffle(result.begin(), result.end(), random);
     return result;
   }
+  /// The body computes the result as %r, and a second one as %s.
   void add(const std::vector<std::string> &arguments, const std::string &body, const std::string &result,
-           std::vector<Draw> draws) {
-    std::string text;
+           std::vector<Draw> draws, const std::string &second = "") {
+    std::string text, types = result + (second.empty() ? "" : ", " + second);
     for (size_t i = 0; i < arguments.size(); ++i)
       text += (i ? ", %" : "%") + std::to_string(i) + ": " + arguments[i];
-    module += "func.func @f" + std::to_string(all.size()) + "(" + text + ") -> " + result + " {\n" + body +
-              "\nreturn %r : " + result + "\n}\n";
+    module += "func.func @f" + std::to_string(all.size()) + "(" + text + ") -> (" + types + ") {\n" + body +
+              "\nreturn %r" + (second.empty() ? "" : ", %s") + " : " + types + "\n}\n";
     all.push_back(std::move(draws));
   }
-  void run(bool exact);
+  /// `seen`, if given, is called with each dispatch before anything runs.
+  void run(bool exact, const std::string &target = "sm_80", llvm::function_ref<void(kernel::DispatchOp)> seen = {});
 
 private:
   std::string module;
   std::vector<std::vector<Draw>> all;
 };
 
-void Cases::run(bool exact) {
+void Cases::run(bool exact, const std::string &target, llvm::function_ref<void(kernel::DispatchOp)> seen) {
   auto context = makeNetworkContext();
   context->loadDialect<func::FuncDialect>();
   auto parsed = parseSourceString<ModuleOp>(module, context.get());
   ASSERT_TRUE(parsed);
   PassManager passes(context.get());
-  passes.addPass(createSetTargetPass({.name = "sm_80"}));
+  passes.addPass(createSetTargetPass({.name = target}));
   passes.addPass(createDecomposePass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(fusion::createFormDispatchesPass());
   ASSERT_TRUE(succeeded(passes.run(*parsed)));
+  if (seen)
+    parsed->walk(seen);
   std::vector<std::string> names;
   for (size_t i = 0; i < all.size(); ++i)
     names.push_back("f" + std::to_string(i));
-  auto executor = makeEmulatorExecutor(context.get(), *findGpuArch("sm_80"), /*products=*/false);
+  const GpuArch *gpu = findGpuArch(target);
+  auto executor = gpu ? makeEmulatorExecutor(context.get(), *gpu, /*products=*/false) : makeHostExecutor(context.get());
   DispatchCheck check(*executor, *parsed, SmallVector<StringRef>(names.begin(), names.end()));
   check.verbose = false;
   check.exact = exact;
@@ -211,6 +217,35 @@ TEST(GpuShapes, Transposes) {
               {{0, 1}});
   }
   cases.run(/*exact=*/true);
+}
+
+/// What a launch computes at its points and stores joined, beside another result: on the host, too.
+TEST(GpuShapes, ConcatenationsInParts) {
+  Cases cases;
+  constexpr int count = 40;
+  for (int i = 0; i < count; ++i) {
+    int64_t rank = cases.pick(1, 4), axis = cases.pick(0, rank - 1), parts = cases.pick(2, 6);
+    Shape shape = cases.shape(rank, 6000), joined = shape;
+    joined[axis] *= parts;
+    std::string element = cases.element(), x = tensor(shape, element), y = tensor(joined, element), operands, types,
+                pair = " : (" + x + ", " + x + ") -> " + x + "\n",
+                body = "%p0 = graph.add %0, %1" + pair + "%p1 = graph.sub %0, %1" + pair + "%p2 = graph.mul %p0, %p1" +
+                       pair + "%s = graph.max %p2, %1" + pair;
+    for (int64_t part = 0; part < parts; ++part) {
+      operands += (part ? ", %p" : "%p") + std::to_string(cases.pick(0, 2));
+      types += (part ? ", " : "") + x;
+    }
+    cases.add({x, x},
+              body + "%r = graph.concat " + operands + " {axis = " + std::to_string(axis) + " : i64} : (" + types +
+                  ") -> " + y,
+              y, {{-8, 8}}, x);
+  }
+  for (const char *target : {"sm_80", "sm_90a", "host"}) {
+    int inParts = 0;
+    cases.run(/*exact=*/true, target,
+              [&](kernel::DispatchOp dispatch) { inParts += kernel::StoredParts::in(dispatch); });
+    EXPECT_GT(inParts, count / 2) << target;
+  }
 }
 
 /// Some have more indices than a block looks at together, and more columns than it has threads.

@@ -171,6 +171,14 @@ Accesses AccessWalk::run() {
   for (Value v : dispatch.yielded()) {
     if (countOf(v) == 0)
       continue; // there is nothing to store
+    if (StoredParts joined(v, points); joined) {
+      for (auto [i, part] : llvm::enumerate(joined.parts)) {
+        IndexVector index = indices.delinearize(point, graph::shapeOf(part));
+        access(indices.linearize(joined.place(i, index), graph::shapeOf(v)), v, /*isStore=*/true);
+        need(part, std::move(index));
+      }
+      continue;
+    }
     const Index &number = countOf(v) == points ? point : row;
     access(number, v, /*isStore=*/true);
     need(v, indices.delinearize(number, graph::shapeOf(v)));

@@ -79,7 +79,10 @@ std::optional<SmallVector<Dim>> kernel::dimsOf(DispatchOp dispatch) {
   if (reduces)
     collectCuts((*reductions.begin()).getOperand(0), points, seen, wanted);
   for (Value v : dispatch.yielded())
-    collectCuts(v, points, seen, wanted);
+    if (StoredParts joined(v, points); joined)
+      collectCuts(joined.parts.front(), points, seen, wanted); // all have one shape
+    else
+      collectCuts(v, points, seen, wanted);
   addCuts(chain, wanted);
   // The cut between neighbours comes last, so that it is made only where it fits the cuts of the shapes.
   if (int64_t period = periodOf(dispatch); period > 1 && !reduces)

@@ -6,6 +6,7 @@
 #include "dialects/Kernel/Analysis/HostCall.h"
 #include "dialects/Kernel/Analysis/LoopRules.h"
 #include "dialects/Kernel/Analysis/LoopsBehind.h"
+#include "dialects/Kernel/Analysis/Space.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/InterleavedRange.h"
@@ -81,6 +82,8 @@ LogicalResult LoopsFit::verifySpace() {
   if (!found)
     return emitError() << walkName() << " are for GPUs";
   rules = *found;
+  if (gpu && walk == Walk::Tiles && StoredParts::in(dispatch))
+    return emitError() << "tiles hold whole results, and this dispatch stores a concatenation in parts";
   dims = *dimsOf(dispatch); // every form that is walked has a space
   auto extents = llvm::map_range(dims, [](Dim dim) { return dim.extent; });
   if (!llvm::equal(loops.getExtents(), extents))

@@ -59,6 +59,11 @@ ReadAnalysis::ReadAnalysis(DispatchOp dispatch, const Space &space) {
   for (Value v : dispatch.yielded()) {
     if (countOf(v) == 0)
       continue;
+    if (StoredParts joined(v, space.points()); joined) {
+      for (Value part : joined.parts)
+        add(part, {Reads::Point, /*insideRows=*/true});
+      continue;
+    }
     bool everyPoint = countOf(v) == space.points();
     add(v, {everyPoint ? Reads::Point : Reads::Row, everyPoint});
   }
@@ -139,10 +144,13 @@ Reuses mpc::kernel::reusableInputs(DispatchOp dispatch) {
   bool threadsShareRows = gpuOf(dispatch);
   for (auto [result, inputs] : llvm::zip_equal(dispatch.getResults(), reuses)) {
     bool everyPoint = countOf(result) == space->points();
+    bool inParts = bool(StoredParts(dispatch.yielded()[result.getResultNumber()], space->points()));
     for (BlockArgument input : dispatch.getBody().getArguments()) {
       // The thread that writes a row's result may be one of many that read the row's input.
+      // A part of a result lies at other places than the points.
       bool safe = everyPoint ? reads.of(input) == Reads::Point
-                             : reads.of(input) == Reads::Row && !(threadsShareRows && reads.isReadInsideRows(input));
+                             : !inParts && reads.of(input) == Reads::Row &&
+                                   !(threadsShareRows && reads.isReadInsideRows(input));
       if ((safe || reads.of(input) == Reads::Nothing) && graph::sameCells(input.getType(), result.getType()))
         inputs.push_back(input.getArgNumber());
     }

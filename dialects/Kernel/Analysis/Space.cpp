@@ -51,15 +51,39 @@ std::optional<Space> Space::of(DispatchOp dispatch) {
       largest = cast<ReductionOpInterface>(op);
   }
   Space space;
-  if (largest)
+  if (largest) {
     space.runs = runsOf(largest);
-  else if (int64_t count = yielded.empty() ? 1 : countOf(*yielded.begin()); count != 1)
-    space.runs = {{count, false}};
+  } else {
+    auto counts = llvm::map_range(yielded, countOf);
+    if (int64_t fewest = yielded.empty() ? 1 : *llvm::min_element(counts); fewest != 1)
+      space.runs = {{fewest, false}};
+  }
   for (Operation &op : body)
     if (combinesElements(&op) && runsOf(cast<ReductionOpInterface>(op)) != space.runs)
       return std::nullopt;
   for (Value v : yielded)
-    if (countOf(v) != space.points() && countOf(v) != space.rows())
+    if (countOf(v) != space.points() && countOf(v) != space.rows() &&
+        (space.hasReductions() || !StoredParts(v, space.points())))
       return std::nullopt;
   return space;
+}
+
+StoredParts::StoredParts(Value result, int64_t points) {
+  auto concat = result.getDefiningOp<graph::ConcatOp>();
+  if (concat && concat.getInputs().size() > 1 &&
+      llvm::all_of(concat.getInputs(), [&](Value v) { return countOf(v) == points; })) {
+    parts = concat.getInputs();
+    axis = int64_t(concat.getAxis());
+  }
+}
+
+IndexVector StoredParts::place(size_t i, IndexVector index) const {
+  index[axis] = index[axis] + Index(int64_t(i) * graph::shapeOf(parts[i])[axis]);
+  return index;
+}
+
+bool StoredParts::in(DispatchOp dispatch) {
+  std::optional<Space> space = Space::of(dispatch);
+  return space && !space->hasReductions() &&
+         llvm::any_of(dispatch.yielded(), [&](Value v) { return bool(StoredParts(v, space->points())); });
 }

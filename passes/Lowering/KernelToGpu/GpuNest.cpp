@@ -68,22 +68,12 @@ void GpuNestEmitter::forNeighbours(llvm::function_ref<void(int64_t)> body) {
 }
 
 void GpuNestEmitter::storeNeighbours(ArrayRef<unsigned> positions, bool kept) {
-  struct Store {
-    unsigned result;
-    Index linear;
-    Value value;
-  };
-  llvm::SmallVector<Store> stores;
-  forNeighbours([&](int64_t) {
-    const Index &linear = kept ? keptSpace : space;
-    for (unsigned r : positions)
-      stores.push_back({r, linear, e.element(yielded[r], indexOf(yielded[r], linear))});
-  });
-  // The stores go result by result, so that neighbours become one access.
-  for (unsigned r : positions)
-    for (const Store &s : stores)
-      if (s.result == r)
-        e.store(results[r], s.linear, s.value);
+  llvm::SmallVector<llvm::SmallVector<Element>> neighbours;
+  forNeighbours([&](int64_t) { neighbours.push_back(elementsAt(positions, kept ? keptSpace : space)); });
+  // The stores go result by result, and part by part, so that neighbours become one access.
+  for (size_t i = 0; i < neighbours.front().size(); ++i)
+    for (const auto &elements : neighbours)
+      store(elements[i]);
 }
 
 //===-- Pointwise ---------------------------------------------------------------------===//

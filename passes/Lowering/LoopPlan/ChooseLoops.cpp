@@ -10,6 +10,7 @@
 #include "dialects/Kernel/Analysis/Accesses.h"
 #include "dialects/Kernel/Analysis/BlockMemory.h"
 #include "dialects/Kernel/Analysis/Countable.h"
+#include "dialects/Kernel/Analysis/Space.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "dialects/Support/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
@@ -134,7 +135,8 @@ FailureOr<LoopsAttr> mpc::chooseLoops(DispatchOp dispatch, const GpuArch *gpu) {
   Accesses accesses = accessesOf(dispatch, plan->factors, together);
   mergeLoops(*plan, accesses.indices);
   plan->walk = chooseWalk(*plan, accesses.accesses);
-  if (!gpu || tileBytes(dispatch, gpuBlocks.tile) <= gpu->sharedBytesPerBlock)
+  // Tiles in shared memory are those of whole results.
+  if (!gpu || (!StoredParts::in(dispatch) && tileBytes(dispatch, gpuBlocks.tile) <= gpu->sharedBytesPerBlock))
     chooseTiles(*plan, accesses.accesses);
   if (gpu) {
     divideForGpu(*plan, dispatch, *gpu);

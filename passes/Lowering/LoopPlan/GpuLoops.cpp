@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Analysis/BlockMemory.h"
+#include "dialects/Kernel/Analysis/Space.h"
 #include "dialects/Kernel/Target/Blocks.h"
 #include "passes/Lowering/LoopPlan/ChooseLoops.h"
 
@@ -9,14 +10,15 @@ using namespace mlir;
 using namespace mpc;
 using kernel::Walk;
 
-/// Returns the element size, in bytes, of the widest tensor that spans the whole space: of the results, and in
-/// reductions also of the inputs.
+/// Returns the element size, in bytes, of the widest tensor that spans the whole space, by itself or with each of its
+/// parts: of the results, and in reductions also of the inputs.
 static int64_t widestBytes(const Plan &plan, kernel::DispatchOp dispatch) {
   Block &body = dispatch.getBody().front();
   int64_t bytes = 1;
   auto include = [&](ValueRange tensors) {
     for (Value v : tensors)
-      if (graph::typeOf(v).getNumElements() == plan.keptCount() * plan.reducedCount())
+      if (int64_t points = plan.keptCount() * plan.reducedCount();
+          kernel::countOf(v) == points || (!plan.reduces() && kernel::StoredParts(v, points)))
         bytes = std::max<int64_t>(bytes, ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8);
   };
   include(dispatch.yielded());

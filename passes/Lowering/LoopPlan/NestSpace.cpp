@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Lowering/LoopPlan/NestSpace.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Kernel/Analysis/Space.h"
 #include "passes/Lowering/Elemental/Ops/Models.h"
 
 using namespace mlir;
@@ -109,14 +110,28 @@ void NestSpace::row() {
 
 //===-- Results -----------------------------------------------------------------------------===//
 
+llvm::SmallVector<NestSpace::Element> NestSpace::elementsAt(ArrayRef<unsigned> positions, const Index &linear) {
+  llvm::SmallVector<Element> elements;
+  for (unsigned r : positions) {
+    kernel::StoredParts joined(yielded[r], plan.keptCount());
+    if (!joined || plan.reduces()) {
+      elements.push_back({r, linear, e.element(yielded[r], indexOf(yielded[r], linear))});
+      continue;
+    }
+    for (auto [i, part] : llvm::enumerate(joined.parts)) {
+      IndexVector index = indexOf(part, linear);
+      Index place = e.linearize(joined.place(i, index), graph::shapeOf(yielded[r]));
+      elements.push_back({r, place, e.element(part, index)});
+    }
+  }
+  return elements;
+}
+
 void NestSpace::storeResults(ArrayRef<unsigned> positions, const Index &linear) {
   // All values are computed before the first store: a result may share the buffer of an operand that another
   // result reads at the same index.
-  Values values;
-  for (unsigned r : positions)
-    values.push_back(e.element(yielded[r], indexOf(yielded[r], linear)));
-  for (auto [r, v] : llvm::zip_equal(positions, values))
-    e.store(results[r], linear, v);
+  for (const Element &element : elementsAt(positions, linear))
+    store(element);
 }
 
 void NestSpace::storeNeighbours(int64_t n) {

@@ -44,6 +44,16 @@ protected:
   /// Emits one kept point for one thread: stage after stage with accumulators in registers, then the results.
   void row();
 
+  /// An element of a result that is to be stored, and the row-major number of its place.
+  struct Element {
+    unsigned result;
+    Index place;
+    mlir::Value value;
+  };
+  /// Computes what the results at these positions in the list of results store at the point `linear`: an element of
+  /// each, or one of each part (kernel::StoredParts).
+  llvm::SmallVector<Element> elementsAt(llvm::ArrayRef<unsigned> positions, const Index &linear);
+  void store(const Element &element) { e.store(results[element.result], element.place, element.value); }
   /// Stores the elements of the results at these positions in the list of results; `linear` is the elements'
   /// row-major number.
   void storeResults(llvm::ArrayRef<unsigned> positions, const Index &linear);

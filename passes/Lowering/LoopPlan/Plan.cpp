@@ -3,6 +3,7 @@
 #include "passes/Lowering/LoopPlan/Plan.h"
 #include "dialects/Graph/IR/Shapes.h"
 #include "dialects/Kernel/Analysis/LoopRules.h"
+#include "dialects/Kernel/Analysis/Space.h"
 #include "dialects/Support/Diagnostics.h"
 
 using namespace mlir;
@@ -77,8 +78,8 @@ FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch) {
   }
   int64_t points = plan.keptCount() * plan.reducedCount();
   for (auto [i, v] : llvm::enumerate(yielded))
-    if (int64_t count = graph::typeOf(v).getNumElements())
-      (count == points ? plan.fullResults : plan.rowResults).push_back(i);
+    if (int64_t count = kernel::countOf(v))
+      (count == points || kernel::StoredParts(v, points) ? plan.fullResults : plan.rowResults).push_back(i);
   return plan;
 }
 

@@ -203,3 +203,16 @@ func.func @twice(%q: tensor<1x1x16x16xf16>) -> (tensor<1x1x16x16xf16>, tensor<1x
   return %0#0, %0#1 : tensor<1x1x16x16xf16>, tensor<1x1x16x16xf16>
 }
 }
+
+// -----
+// Only parts of one size are stored one by one.
+func.func @parts_of_two_sizes(%x: tensor<8x4xf32>, %y: tensor<8x2xf32>) {
+  // expected-error @+2 {{has reductions over different dimensions, or results of different sizes, which no one loop nest computes}}
+  // expected-note @+1 {{hint: compute them in dispatches of their own}}
+  %0:2 = kernel.dispatch pointwise "d" (%x, %y) : (tensor<8x4xf32>, tensor<8x2xf32>) -> (tensor<8x4xf32>, tensor<8x6xf32>) {
+  ^bb0(%a: tensor<8x4xf32>, %b: tensor<8x2xf32>):
+    %1 = graph.concat %a, %b {axis = 1 : i64} : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<8x6xf32>
+    kernel.yield %a, %1 : tensor<8x4xf32>, tensor<8x6xf32>
+  }
+  return
+}

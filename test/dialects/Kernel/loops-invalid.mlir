@@ -791,3 +791,18 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
     return %0 : tensor<8x8x32xf32>
   }
 }
+
+// -----
+module attributes {kernel.target = #kernel.target<"sm_80">} {
+  func.func @tiles_of_parts(%x: tensor<64x64xf32>) {
+    // expected-error @+2 {{loops: tiles hold whole results, and this dispatch stores a concatenation in parts}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
+    %0:2 = kernel.dispatch pointwise "d" (%x) {loops = #kernel.loops<tiles 64x64 order = [0 by 32, 1 by 32] threads = 8x32>} : (tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x128xf32>) {
+    ^bb0(%a: tensor<64x64xf32>):
+      %1 = graph.transpose %a {permutation = array<i64: 1, 0>} : (tensor<64x64xf32>) -> tensor<64x64xf32>
+      %2 = graph.concat %1, %a {axis = 1 : i64} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x128xf32>
+      kernel.yield %1, %2 : tensor<64x64xf32>, tensor<64x128xf32>
+    }
+    return
+  }
+}

@@ -251,3 +251,47 @@ func.func @stored_before_transpose(%x: tensor<8x4xf32>, %s: tensor<i64>) -> (ten
   %4 = graph.transpose %3 {permutation = array<i64: 1, 0>} : (tensor<8x4xf32>) -> tensor<4x8xf32>
   return %0, %1, %4 : tensor<8x4xf32>, tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// -----
+// What computes the operands of a concatenation stores it in parts: the gradients of a cell's gates, which a product reads as one matrix, and the state that goes on. (A copy behind them
+// would read both from memory.)
+// CHECK-LABEL: @parts
+// CHECK: %[[D:.*]]:2 = kernel.dispatch pointwise "mul+sub+concat+add"(%{{.*}}, %{{.*}}) : (tensor<32x512xf32>, tensor<32x512xf32>) -> (tensor<32x512xf32>, tensor<32x1024xf32>)
+// CHECK: graph.concat
+// CHECK: kernel.yield
+// CHECK-NOT: kernel.dispatch
+// CHECK: return %[[D]]#0, %[[D]]#1
+func.func @parts(%x: tensor<32x512xf32>, %y: tensor<32x512xf32>) -> (tensor<32x512xf32>, tensor<32x1024xf32>) {
+  %0 = graph.mul %x, %y : (tensor<32x512xf32>, tensor<32x512xf32>) -> tensor<32x512xf32>
+  %1 = graph.sub %x, %y : (tensor<32x512xf32>, tensor<32x512xf32>) -> tensor<32x512xf32>
+  %2 = graph.concat %0, %1 {axis = 1 : i64} : (tensor<32x512xf32>, tensor<32x512xf32>) -> tensor<32x1024xf32>
+  %3 = graph.add %x, %y : (tensor<32x512xf32>, tensor<32x512xf32>) -> tensor<32x512xf32>
+  return %3, %2 : tensor<32x512xf32>, tensor<32x1024xf32>
+}
+
+// -----
+// A part that is in memory already, and parts of different sizes, are copied.
+// CHECK-LABEL: @no_parts
+// CHECK: kernel.dispatch pointwise "mul"
+// CHECK: kernel.dispatch pointwise "concat"
+// CHECK: kernel.dispatch pointwise "concat"
+// CHECK-NOT: kernel.dispatch
+func.func @no_parts(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>, %z: tensor<8x2xf32>) -> (tensor<8x4xf32>, tensor<8x8xf32>, tensor<8x6xf32>) {
+  %0 = graph.mul %x, %y : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = graph.concat %0, %y {axis = 1 : i64} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
+  %2 = graph.concat %0, %z {axis = 1 : i64} : (tensor<8x4xf32>, tensor<8x2xf32>) -> tensor<8x6xf32>
+  return %0, %1, %2 : tensor<8x4xf32>, tensor<8x8xf32>, tensor<8x6xf32>
+}
+
+// -----
+// A launch that stores nothing besides the concatenation would walk its elements, and compute each part in a loop of its own.
+// CHECK-LABEL: @nothing_besides
+// CHECK: %[[D:.*]]:2 = kernel.dispatch pointwise "mul+sub"
+// CHECK: kernel.dispatch pointwise "concat"(%[[D]]#0, %[[D]]#1)
+// CHECK-NOT: kernel.dispatch
+func.func @nothing_besides(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> tensor<8x8xf32> {
+  %0 = graph.mul %x, %y : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = graph.sub %x, %y : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %2 = graph.concat %0, %1 {axis = 1 : i64} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}

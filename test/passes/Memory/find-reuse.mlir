@@ -143,3 +143,17 @@ func.func @others(%x: tensor<8x8xf32>, %y: tensor<0xf32>, %z: tensor<0x4xf32>) -
   }
   return %1, %2, %3#0, %3#1 : tensor<8x8xf32>, tensor<0xf32>, tensor<4x0xf32>, tensor<0x4xf32>
 }
+
+// -----
+// A part of a concatenation lies at other places than the points, so it takes over no input; the result beside it does.
+// CHECK-LABEL: func.func @parts
+// CHECK: kernel.dispatch pointwise "parts"{{.*}}may_reuse = [array<i64>, array<i64: 0, 1>]
+func.func @parts(%x: tensor<6x10xf32>, %y: tensor<6x10xf32>) -> (tensor<6x20xf32>, tensor<6x10xf32>) {
+  %0:2 = kernel.dispatch pointwise "parts" (%x, %y) : (tensor<6x10xf32>, tensor<6x10xf32>) -> (tensor<6x20xf32>, tensor<6x10xf32>) {
+  ^bb0(%a: tensor<6x10xf32>, %b: tensor<6x10xf32>):
+    %s = graph.mul %a, %b : (tensor<6x10xf32>, tensor<6x10xf32>) -> tensor<6x10xf32>
+    %c = graph.concat %s, %b {axis = 1 : i64} : (tensor<6x10xf32>, tensor<6x10xf32>) -> tensor<6x20xf32>
+    kernel.yield %c, %s : tensor<6x20xf32>, tensor<6x10xf32>
+  }
+  return %0#0, %0#1 : tensor<6x20xf32>, tensor<6x10xf32>
+}

@@ -72,3 +72,19 @@ func.func @update(%w: tensor<4000xf32>, %g: tensor<4000xf32>) -> tensor<4000xf32
   }
   return %r : tensor<4000xf32>
 }
+
+// A thread stores its four neighbours of one part, then those of the next, each with one access of 16 bytes in the end.
+// CHECK-LABEL: llvm.func @k4(
+// CHECK-COUNT-12: llvm.store {{.*}} : f32, !llvm.ptr<1>
+// CHECK-NOT: llvm.store
+// CHECK: llvm.return
+func.func @parts(%x: tensor<32x512xf32>, %y: tensor<32x512xf32>) -> (tensor<32x1024xf32>, tensor<32x512xf32>) {
+  %0:2 = kernel.dispatch pointwise "parts" (%x, %y) : (tensor<32x512xf32>, tensor<32x512xf32>) -> (tensor<32x1024xf32>, tensor<32x512xf32>) {
+  ^bb0(%a: tensor<32x512xf32>, %b: tensor<32x512xf32>):
+    %1 = graph.mul %a, %b : (tensor<32x512xf32>, tensor<32x512xf32>) -> tensor<32x512xf32>
+    %2 = graph.sub %a, %b : (tensor<32x512xf32>, tensor<32x512xf32>) -> tensor<32x512xf32>
+    %3 = graph.concat %1, %2 {axis = 1 : i64} : (tensor<32x512xf32>, tensor<32x512xf32>) -> tensor<32x1024xf32>
+    kernel.yield %3, %1 : tensor<32x1024xf32>, tensor<32x512xf32>
+  }
+  return %0#0, %0#1 : tensor<32x1024xf32>, tensor<32x512xf32>
+}

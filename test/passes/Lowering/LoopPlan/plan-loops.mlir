@@ -181,3 +181,16 @@ func.func @call(%x: tensor<256x16xf32>, %w: tensor<16x64xf32>) -> (tensor<256x64
   }
   return %0#0, %0#1 : tensor<256x64xf32>, tensor<64xf32>
 }
+
+// The loops of a launch that stores a concatenation in parts walk the elements of a part. The parts of a row lie apart, so rows stay loops of their own.
+// HOST: kernel.dispatch pointwise "parts"{{.*}}loops = #kernel.loops<points 32x512 order = [0, 1] parallel = 1>
+// GPU: kernel.dispatch pointwise "parts"{{.*}}loops = #kernel.loops<points 32x512 order = [0, 1] parallel = 2 vector = 4 threads = 1x256>
+func.func @parts(%x: tensor<32x512xf32>, %y: tensor<32x512xf32>) -> (tensor<32x1024xf32>, tensor<32x512xf32>) {
+  %0:2 = kernel.dispatch pointwise "parts" (%x, %y) : (tensor<32x512xf32>, tensor<32x512xf32>) -> (tensor<32x1024xf32>, tensor<32x512xf32>) {
+  ^bb0(%a: tensor<32x512xf32>, %b: tensor<32x512xf32>):
+    %1 = graph.mul %a, %b : (tensor<32x512xf32>, tensor<32x512xf32>) -> tensor<32x512xf32>
+    %2 = graph.concat %1, %b {axis = 1 : i64} : (tensor<32x512xf32>, tensor<32x512xf32>) -> tensor<32x1024xf32>
+    kernel.yield %2, %1 : tensor<32x1024xf32>, tensor<32x512xf32>
+  }
+  return %0#0, %0#1 : tensor<32x1024xf32>, tensor<32x512xf32>
+}
