@@ -4,13 +4,14 @@
 // Computes out = a @ b for few rows of a and a large b, as a step of a recurrent cell does, in f32. oneDNN copies b
 // into its own order for every product, which takes nearly half as long as the products of 32 rows. Here b is read
 // once, where it lies: if b is stored [n,k], as the transposed product out^T [n,m] = b [n,k] @ a^T [k,m], for which the
-// small a is packed; if it is stored [k,n], by the generic kernels, which read it in place.
+// small a is packed, by all threads; if it is stored [k,n], by the generic kernels, which read it in place.
 //
 //===----------------------------------------------------------------------===//
 #include "Parallel.h"
 #include "Program.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace mpc::onednn {
 namespace {
@@ -58,14 +59,20 @@ void NarrowMatmul::execute(void *const *buffers, void *scratch) {
   }
   const float *addend = desc.has_addend ? static_cast<const float *>(buffers[next++]) : nullptr;
   float *out = static_cast<float *>(buffers[next]), *packed = at(packedAt);
-  for (int64_t panel = 0; panel < panels; ++panel) {
-    const int64_t first = panel * isa.panelColumns, rows = std::min<int64_t>(isa.panelColumns, desc.m - first);
-    float *to = packed + panel * desc.k * isa.panelColumns;
-    isa.packTransposed({to, nullptr, isa.panelColumns, a + first * desc.k, MPC_F32, desc.k, rows, isa.panelColumns,
-                        desc.k, rows * desc.k});
-  }
-  generic::forEachTask(slots, ceilDiv(desc.n, block), [&](int slot, int64_t task) {
-    const int64_t column = task * block, columns = std::min(block, desc.n - column);
+  // Panels come first, so a task that waits for them waits for another thread that is packing one.
+  std::atomic<int64_t> ready{0};
+  generic::forEachTask(slots, panels + ceilDiv(desc.n, block), [&](int slot, int64_t task) {
+    if (task < panels) {
+      const int64_t first = task * isa.panelColumns, rows = std::min<int64_t>(isa.panelColumns, desc.m - first);
+      float *to = packed + task * desc.k * isa.panelColumns;
+      isa.packTransposed({to, nullptr, isa.panelColumns, a + first * desc.k, MPC_F32, desc.k, rows, isa.panelColumns,
+                          desc.k, rows * desc.k});
+      ready.fetch_add(1, std::memory_order_release);
+      return;
+    }
+    while (ready.load(std::memory_order_acquire) < panels) {
+    }
+    const int64_t column = (task - panels) * block, columns = std::min(block, desc.n - column);
     float *sums = at(sumsAt) + slot * block * ld;
     const Run whole{0, 0};
     isa.multiply({columns, desc.m, b + column * desc.k, desc.k, false, packed, isa.panelColumns,
