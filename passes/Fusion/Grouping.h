@@ -15,6 +15,10 @@
 
 namespace mpc::fusion {
 
+/// The most ops behind a product that its launch computes with other operands, or stores besides: a GELU has 12, its
+/// gradient 20.
+inline constexpr int64_t kMostBesideProducts = 32;
+
 /// Returns whether no dispatch computes the op: views, scans, constants with data, and ops that are no part of a loop
 /// nest (reads, assignments).
 bool isOutside(mlir::Operation *op);
@@ -72,6 +76,7 @@ private:
 
   // Joins.cpp
   bool joinsProduct(const Group &product, const Group &sums);
+  bool storesBesideProduct(const Group &product, const Group &group);
   bool shouldJoin(const Group &producer, const Group &group, mlir::Operation *root);
   void mergeProducers(mlir::Operation *root);
   bool mayShareReads(Group *a, Group *b);

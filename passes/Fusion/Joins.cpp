@@ -64,6 +64,36 @@ bool Grouping::joinsProduct(const Group &product, const Group &sums) {
          });
 }
 
+/// Returns whether a product, or a view of the value that one reads, needs the value in memory.
+static bool isReadByProduct(Value v) {
+  return llvm::any_of(v.getUsers(), [](Operation *user) {
+    return isOfKind(user, LoopKind::Contraction) || (isView(user) && isReadByProduct(user->getResult(0)));
+  });
+}
+
+/// Returns whether the launch of a product also stores the values of `group`: arithmetic on what it stores, for another
+/// product (the GELU of a layer, whose operand the backward pass reads, too). A launch of their own would read the
+/// product from memory again. What else they read must take few registers, so it is numbers only.
+bool Grouping::storesBesideProduct(const Group &product, const Group &group) {
+  constexpr size_t mostStored = 2; // elements of the product's shape; threads compute all of them before they store one
+  auto stores = [](const Group &group) {
+    return size_t(llvm::count_if(group.roots, [](Operation *root) { return !isOfKind(root, LoopKind::Reduction); }));
+  };
+  auto isNear = [&](Value v) {
+    Operation *stored = v.getDefiningOp();
+    return typeOf(v).getNumElements() == 1 ||
+           (stored && product.roots.contains(stored) && shapeOf(v) == ArrayRef<int64_t>(group.shape));
+  };
+  return gpu && isPointwise(group) && group.ops <= kMostBesideProducts &&
+         stores(product) + stores(group) <= mostStored &&
+         resultShape(product.contraction) == ArrayRef<int64_t>(group.shape) &&
+         llvm::all_of(group.roots, [&](Operation *root) {
+           const Cone &cone = coneOf(root);
+           return cone.moved.empty() && !cone.draws && llvm::all_of(cone.inputs, isNear) &&
+                  isReadByProduct(root->getResult(0));
+         });
+}
+
 /// Returns whether the launch of `producer` stores the concatenation `root` in parts: it computes all of its operands,
 /// at the same points (kernel::StoredParts). Some value of the launch must be stored besides, because the loops
 /// of a concatenation alone walk its own elements.
@@ -87,7 +117,7 @@ bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *
   if (gpu && isPointwise(producer) && isTransposedCopy(root))
     return producer.roots.contains(root->getOperand(0).getDefiningOp());
   if (producer.contraction)
-    return joinsProduct(producer, group);
+    return joinsProduct(producer, group) || storesBesideProduct(producer, group);
   if (storesInParts(producer, root))
     return group.roots.size() == 1;
   if (producer.alone || group.alone)

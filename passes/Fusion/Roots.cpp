@@ -25,10 +25,6 @@ static constexpr int64_t kMostSamples = 4, kMostSampleOps = 16;
 /// all of them.
 static constexpr size_t kMostTransposed = 2;
 
-/// The most ops behind a widening cast of a product whose other operands the product's launch computes, too: the
-/// gradient of a GELU has 20.
-static constexpr int64_t kMostBesideProducts = 32;
-
 bool fusion::isOutside(Operation *op) {
   std::optional<LoopKind> kind = loopKindOf(op);
   auto constant = dyn_cast<ConstantOp>(op);

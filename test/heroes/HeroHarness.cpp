@@ -133,6 +133,18 @@ HeroCase mpc::test::withEpilogue(HeroCase c, EpilogueOps ops) {
     c.yields.push_back(given + " : " + type);
     c.name += " +keep";
   }
+  if (ops.gelu) {
+    auto of = [&](const std::string &a, const std::string &b) {
+      return a + ", " + b + " : (" + type + ", " + type + ") -> " + type;
+    };
+    std::string x = last;
+    next("square", "mul " + of(x, x));
+    next("cube", "mul " + of(last, x));
+    next("sum", "add " + of(last, x));
+    next("tanh", "tanh " + last + " : " + type);
+    next("gelu", "mul " + of(last, x));
+    c.yields = {last + " : " + type, x + " : " + type};
+  }
   if (ops.cast) { // adds a second result
     std::string wide = type.substr(0, dimsEnd + 1) + "f32>";
     if (element != "f32") {

@@ -39,6 +39,7 @@ HeroCase convCase(ConvKind kind, const std::string &element, const Window &windo
 struct EpilogueOps {
   bool bias = false, relu = false, residual = false, cast = false;
   bool keep = false; ///< relu's operand is a result too
+  bool gelu = false; ///< the value and its GELU, in the form with tanh, are results
 };
 HeroCase withEpilogue(HeroCase c, EpilogueOps ops);
 

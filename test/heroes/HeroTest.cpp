@@ -83,6 +83,24 @@ TEST(Heroes, ConvSm80) { runConvolutions("sm_80", ConvKind::Forward, 22, 30); }
 TEST(Heroes, ConvInputGradSm80) { runConvolutions("sm_80", ConvKind::InputGrad, 23, 30); }
 TEST(Heroes, ConvWeightGradSm80) { runConvolutions("sm_80", ConvKind::WeightGrad, 24, 30); }
 
+/// The layer in front of a GELU stores the operand and the result, by every main loop and in all of its tiles.
+TEST(Heroes, StoresAGeluBesideItsOperand) {
+  struct Arch {
+    const char *name;
+    hero::Mainloop mainloop;
+    size_t tiles;
+  };
+  for (const Arch &arch : {Arch{"sm_60", hero::Mainloop::Simt, 4}, Arch{"sm_75", hero::Mainloop::Mma, 3},
+                           Arch{"sm_80", hero::Mainloop::Mma, 6}, Arch{"sm_90a", hero::Mainloop::Wgmma, 10}}) {
+    HeroBatch batch(arch.name);
+    for (size_t tile = 0; tile < arch.tiles; ++tile)
+      for (const auto &[m, n, k] : {std::array<int64_t, 3>{200, 136, 40}, std::array<int64_t, 3>{72, 72, 24}})
+        batch.add(withEpilogue(matmulCase("f16", m, n, k), {.bias = true, .gelu = true}), arch.mainloop, tile,
+                  arch.mainloop == hero::Mainloop::Wgmma ? 1 : 1 + tile % 2);
+    batch.run();
+  }
+}
+
 TEST(Heroes, Wide) {
   Random random(31);
   HeroBatch batch("sm_80");

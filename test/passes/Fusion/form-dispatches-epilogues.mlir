@@ -185,3 +185,38 @@ func.func @widened(%g: tensor<8x16xbf16>, %w: tensor<16x32xbf16>, %x: tensor<8x3
   %9 = graph.add %8, %r : (tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<8x32xf32>
   return %5, %9 : tensor<8x32xbf16>, tensor<8x32xf32>
 }
+
+// -----
+// The launch of a product stores the GELU of its result besides, for the next product: the gradient needs both. A GELU that something else reads alone, one with another tensor and one with random
+// numbers are launches of their own, as all are beside a library.
+// CHECK-LABEL: @besides
+// CHECK: %[[P:.*]]:2 = kernel.dispatch contraction "matmul+add+sigmoid+mul"(%{{.*}}, %{{.*}}, %{{.*}}) : {{.*}} -> (tensor<64x128xbf16>, tensor<64x128xbf16>)
+// CHECK: kernel.dispatch contraction "matmul"(%[[P]]#1
+// CHECK: return %[[P]]#0
+// LIBRARY-LABEL: @besides
+// LIBRARY: kernel.dispatch contraction "matmul+add"
+// LIBRARY: kernel.dispatch pointwise "sigmoid+mul"
+// LIBRARY: kernel.dispatch contraction "matmul"
+func.func @besides(%x: tensor<64x32xbf16>, %w: tensor<32x128xbf16>, %b: tensor<128xbf16>, %v: tensor<128x32xbf16>) -> (tensor<64x128xbf16>, tensor<64x32xbf16>) {
+  %0 = graph.matmul %x, %w : (tensor<64x32xbf16>, tensor<32x128xbf16>) -> tensor<64x128xbf16>
+  %1 = graph.add %0, %b : (tensor<64x128xbf16>, tensor<128xbf16>) -> tensor<64x128xbf16>
+  %2 = graph.sigmoid %1 : tensor<64x128xbf16>
+  %3 = graph.mul %1, %2 : (tensor<64x128xbf16>, tensor<64x128xbf16>) -> tensor<64x128xbf16>
+  %4 = graph.matmul %3, %v : (tensor<64x128xbf16>, tensor<128x32xbf16>) -> tensor<64x32xbf16>
+  return %1, %4 : tensor<64x128xbf16>, tensor<64x32xbf16>
+}
+
+// CHECK-LABEL: @not_besides
+// CHECK: kernel.dispatch contraction "matmul"(
+// CHECK: kernel.dispatch pointwise "mul+dropout+sigmoid"(
+// CHECK: kernel.dispatch contraction "matmul"(
+// CHECK: kernel.dispatch contraction "matmul"(
+func.func @not_besides(%x: tensor<64x32xbf16>, %w: tensor<32x128xbf16>, %g: tensor<64x128xbf16>, %s: tensor<i64>, %v: tensor<128x32xbf16>) -> (tensor<64x128xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16>, tensor<64x128xbf16>) {
+  %0 = graph.matmul %x, %w : (tensor<64x32xbf16>, tensor<32x128xbf16>) -> tensor<64x128xbf16>
+  %1 = graph.mul %0, %g : (tensor<64x128xbf16>, tensor<64x128xbf16>) -> tensor<64x128xbf16>
+  %2 = graph.matmul %1, %v : (tensor<64x128xbf16>, tensor<128x32xbf16>) -> tensor<64x32xbf16>
+  %3 = graph.dropout %0, %s, %s {ratio = 0.5 : f64, salt = 3 : i64} : (tensor<64x128xbf16>, tensor<i64>, tensor<i64>) -> tensor<64x128xbf16>
+  %4 = graph.matmul %3, %v : (tensor<64x128xbf16>, tensor<128x32xbf16>) -> tensor<64x32xbf16>
+  %5 = graph.sigmoid %0 : tensor<64x128xbf16>
+  return %0, %2, %4, %5 : tensor<64x128xbf16>, tensor<64x32xbf16>, tensor<64x32xbf16>, tensor<64x128xbf16>
+}
