@@ -77,6 +77,7 @@ private:
   // Joins.cpp
   bool joinsProduct(const Group &product, const Group &sums);
   bool storesBesideProduct(const Group &product, const Group &group);
+  bool storesInParts(const Group &producer, mlir::Operation *root) const;
   bool shouldJoin(const Group &producer, const Group &group, mlir::Operation *root);
   void mergeProducers(mlir::Operation *root);
   bool mayShareReads(Group *a, Group *b);

@@ -73,7 +73,9 @@ static bool isReadByProduct(Value v) {
 
 /// Returns whether the launch of a product also stores the values of `group`: arithmetic on what it stores, for another
 /// product (the GELU of a layer, whose operand the backward pass reads, too). A launch of their own would read the
-/// product from memory again. What else they read must take few registers, so it is numbers only.
+/// product from memory again. What else they read must take few registers, so it is numbers only. GPUs with tensor maps
+/// store results through boxes in shared memory, for which such arithmetic leaves too few registers
+/// (HeroToGpu/ResultBoxes.cpp), and no GPU has measured what that costs.
 bool Grouping::storesBesideProduct(const Group &product, const Group &group) {
   constexpr size_t mostStored = 2; // elements of the product's shape; threads compute all of them before they store one
   auto stores = [](const Group &group) {
@@ -84,7 +86,7 @@ bool Grouping::storesBesideProduct(const Group &product, const Group &group) {
     return typeOf(v).getNumElements() == 1 ||
            (stored && product.roots.contains(stored) && shapeOf(v) == ArrayRef<int64_t>(group.shape));
   };
-  return gpu && isPointwise(group) && group.ops <= kMostBesideProducts &&
+  return gpu && !gpu->hasTensorMaps && isPointwise(group) && group.ops <= kMostBesideProducts &&
          stores(product) + stores(group) <= mostStored &&
          resultShape(product.contraction) == ArrayRef<int64_t>(group.shape) &&
          llvm::all_of(group.roots, [&](Operation *root) {
@@ -95,20 +97,28 @@ bool Grouping::storesBesideProduct(const Group &product, const Group &group) {
 }
 
 /// Returns whether the launch of `producer` stores the concatenation `root` in parts: it computes all of its operands,
-/// at the same points (kernel::StoredParts). Some value of the launch must be stored besides, because the loops
-/// of a concatenation alone walk its own elements.
-static bool storesInParts(const Group &producer, Operation *root) {
-  if (!isa<ConcatOp>(root) || root->getNumOperands() < 2 || !isPointwise(producer))
-    return false;
+/// at the same points (kernel::StoredParts). Another value of those points or another such concatenation must be
+/// stored besides, because the loops of one concatenation alone walk its own elements.
+bool Grouping::storesInParts(const Group &producer, Operation *root) const {
   auto isPart = [&](Value v) {
     return v.getDefiningOp() && producer.roots.contains(v.getDefiningOp()) &&
            shapeOf(v) == ArrayRef<int64_t>(producer.shape);
   };
-  auto isReadElsewhere = [&](Operation *op) {
-    return llvm::any_of(op->getUsers(),
-                        [&](Operation *user) { return user != root && !producer.roots.contains(user); });
+  auto joinsParts = [&](Operation *op) {
+    return isa<ConcatOp>(op) && op->getNumOperands() > 1 && llvm::all_of(op->getOperands(), isPart);
   };
-  return llvm::all_of(root->getOperands(), isPart) && llvm::any_of(producer.roots, isReadElsewhere);
+  if (!isPointwise(producer) || !joinsParts(root))
+    return false;
+  // A reader that is inlined may be part of this launch.
+  auto isReadElsewhere = [&](Operation *op) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      return user != root && !inlined.contains(user) && !producer.roots.contains(user) &&
+             (!isa<ConcatOp>(user) || joinsParts(user));
+    });
+  };
+  return llvm::any_of(producer.roots, [&](Operation *op) {
+    return resultShape(op) == ArrayRef<int64_t>(producer.shape) ? isReadElsewhere(op) : op != root && joinsParts(op);
+  });
 }
 
 /// Whether `group`, of which `root` is the latest root, can be computed in the launch of the group `producer`, whose
@@ -132,6 +142,9 @@ bool Grouping::shouldJoin(const Group &producer, const Group &group, Operation *
   if (isPointwise(group)) {
     if (isPointwise(producer))
       return producer.shape == group.shape;
+    // Loops that reduce store no concatenation in parts.
+    if (llvm::any_of(group.roots, [&](Operation *op) { return resultShape(op) != ArrayRef<int64_t>(group.shape); }))
+      return false;
     // The group does arithmetic on the reduction's result, at one element of it.
     for (Operation *other : producer.roots)
       if (isOfKind(other, LoopKind::Reduction) && resultShape(other) == ArrayRef<int64_t>(group.shape) &&

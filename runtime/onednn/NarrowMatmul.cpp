@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <thread>
 
 namespace mpc::onednn {
 namespace {
@@ -70,8 +71,8 @@ void NarrowMatmul::execute(void *const *buffers, void *scratch) {
       ready.fetch_add(1, std::memory_order_release);
       return;
     }
-    while (ready.load(std::memory_order_acquire) < panels) {
-    }
+    while (ready.load(std::memory_order_acquire) < panels)
+      std::this_thread::yield();
     const int64_t column = (task - panels) * block, columns = std::min(block, desc.n - column);
     float *sums = at(sumsAt) + slot * block * ld;
     const Run whole{0, 0};

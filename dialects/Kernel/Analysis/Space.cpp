@@ -40,6 +40,20 @@ bool mpc::kernel::combinesElements(Operation *op) {
   return isOfKind(op, LoopKind::Reduction) && countOf(op->getOperand(0)) > countOf(op->getResult(0));
 }
 
+/// Returns at how many points a dispatch without reductions computes its results: as many as its smallest result has
+/// elements, or as the parts of its concatenations have where it stores several of these and nothing else.
+static int64_t pointsOf(DispatchOp dispatch) {
+  SmallVector<Value> stored = llvm::filter_to_vector(dispatch.yielded(), [](Value v) { return countOf(v) > 0; });
+  if (stored.empty())
+    return 1;
+  if (auto concat = stored[0].getDefiningOp<graph::ConcatOp>(); concat && stored.size() > 1) {
+    int64_t points = countOf(concat.getInputs().front());
+    if (llvm::all_of(stored, [&](Value v) { return bool(StoredParts(v, points)); }))
+      return points;
+  }
+  return *llvm::min_element(llvm::map_range(stored, countOf));
+}
+
 std::optional<Space> Space::of(DispatchOp dispatch) {
   Block &body = dispatch.getBody().front();
   auto yielded = llvm::make_filter_range(dispatch.yielded(), [](Value v) { return countOf(v) > 0; });
@@ -51,13 +65,10 @@ std::optional<Space> Space::of(DispatchOp dispatch) {
       largest = cast<ReductionOpInterface>(op);
   }
   Space space;
-  if (largest) {
+  if (largest)
     space.runs = runsOf(largest);
-  } else {
-    auto counts = llvm::map_range(yielded, countOf);
-    if (int64_t fewest = yielded.empty() ? 1 : *llvm::min_element(counts); fewest != 1)
-      space.runs = {{fewest, false}};
-  }
+  else if (int64_t points = pointsOf(dispatch); points != 1)
+    space.runs = {{points, false}};
   for (Operation &op : body)
     if (combinesElements(&op) && runsOf(cast<ReductionOpInterface>(op)) != space.runs)
       return std::nullopt;

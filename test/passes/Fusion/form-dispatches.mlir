@@ -295,3 +295,44 @@ func.func @nothing_besides(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>) -> tensor<8
   %2 = graph.concat %0, %1 {axis = 1 : i64} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x8xf32>
   return %2 : tensor<8x8xf32>
 }
+
+// -----
+// Several concatenations of the same parts are stored in parts, also where nothing else is stored.
+// CHECK-LABEL: @two_concatenations
+// CHECK: kernel.dispatch pointwise "add+mul+concat"(%{{.*}}, %{{.*}}) : (tensor<4x8xf32>, tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<12x8xf32>)
+// CHECK-NOT: kernel.dispatch
+func.func @two_concatenations(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<8x8xf32>, tensor<12x8xf32>) {
+  %p = graph.add %x, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %q = graph.mul %x, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %a = graph.concat %p, %q {axis = 0 : i64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %b = graph.concat %q, %p, %q {axis = 0 : i64} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<12x8xf32>
+  return %a, %b : tensor<8x8xf32>, tensor<12x8xf32>
+}
+
+// -----
+// Both are stored in parts where a part is stored, too.
+// CHECK-LABEL: @two_in_parts
+// CHECK: kernel.dispatch pointwise {{.*}} -> (tensor<4x8xf32>, tensor<8x8xf32>, tensor<12x8xf32>)
+// CHECK-NOT: kernel.dispatch
+func.func @two_in_parts(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8x8xf32>, tensor<12x8xf32>) {
+  %p = graph.add %x, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %q = graph.mul %x, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %a = graph.concat %p, %q {axis = 0 : i64} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %b = graph.concat %q, %p, %q {axis = 0 : i64} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<12x8xf32>
+  return %p, %a, %b : tensor<4x8xf32>, tensor<8x8xf32>, tensor<12x8xf32>
+}
+
+// -----
+// A launch that stores parts joins no reduction, whose loops have other points.
+// CHECK-LABEL: @parts_beside_sum
+// CHECK: kernel.dispatch reduction "reduce_sum"
+// CHECK: kernel.dispatch pointwise {{.*}} -> (tensor<32xf32>, tensor<16xf32>)
+// CHECK-NOT: kernel.dispatch
+func.func @parts_beside_sum(%a: tensor<16xf32>, %b: tensor<16xf32>, %x: tensor<16x64xf32>) -> (tensor<32xf32>, tensor<16xf32>) {
+  %s = graph.reduce_sum %x {axes = array<i64: 1>, keepdims = false} : (tensor<16x64xf32>) -> tensor<16xf32>
+  %p = graph.mul %a, %b : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %q = graph.add %p, %a : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %c = graph.concat %p, %q {axis = 0 : i64} : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+  %z = graph.add %p, %s : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %c, %z : tensor<32xf32>, tensor<16xf32>
+}
