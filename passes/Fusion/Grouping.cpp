@@ -106,7 +106,8 @@ void Grouping::formGroups() {
     mergeProducers(&op);
   }
   mergeSiblings();
-  // What computes the operands of a concatenation may be one launch only now.
+  // The launches that compute the operands of a concatenation may have become one only when siblings were merged, so
+  // each concatenation tries again to join its operands' launch.
   for (Operation &op : block)
     if (isa<ConcatOp>(op) && groupOf.contains(&op))
       mergeProducers(&op);

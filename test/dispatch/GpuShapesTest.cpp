@@ -219,7 +219,8 @@ TEST(GpuShapes, Transposes) {
   cases.run(/*exact=*/true);
 }
 
-/// What a launch computes at its points and stores joined, beside another result: on the host, too.
+/// A launch stores a concatenation in parts, beside another result or another concatenation. The host's kernels are
+/// compared here as well, because they share the code that finds the places.
 TEST(GpuShapes, ConcatenationsInParts) {
   Cases cases;
   constexpr int count = 40;

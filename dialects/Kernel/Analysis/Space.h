@@ -18,9 +18,9 @@ struct Run {
 };
 
 /// The points that the kernel of a loop dispatch walks over, in row-major order. Without a reduction they are the
-/// elements of the smallest result, or of the parts of several concatenations; what is larger is a concatenation that
-/// is stored in parts (StoredParts). With
-/// reductions they are the elements of their operands, and the points that agree in the kept runs are one *row*.
+/// elements of the smallest result, or those of a part where the results are several concatenations of such parts; a
+/// result with more elements than points is a concatenation that is stored in parts (StoredParts). With reductions the
+/// points are the elements of their operands, and those that agree in the kept runs are one *row*.
 struct Space {
   llvm::SmallVector<Run> runs;
 

@@ -187,8 +187,8 @@ func.func @widened(%g: tensor<8x16xbf16>, %w: tensor<16x32xbf16>, %x: tensor<8x3
 }
 
 // -----
-// The launch of a product stores the GELU of its result besides, for the next product: the gradient needs both. (Not on sm_90a, where it would have no room for its boxes.) A GELU that something else reads alone, one with another tensor and one with random
-// numbers are launches of their own, as all are beside a library.
+// The launch of a product stores the GELU of its result besides, for the next product: the gradient needs both. (Not on sm_90a, where it would have no room for its boxes.) Arithmetic that no product reads, that reads another tensor, or that draws random numbers
+// stays in launches of its own, as all are beside a library.
 // CHECK-LABEL: @besides
 // CHECK: %[[P:.*]]:2 = kernel.dispatch contraction "matmul+add+sigmoid+mul"(%{{.*}}, %{{.*}}, %{{.*}}) : {{.*}} -> (tensor<64x128xbf16>, tensor<64x128xbf16>)
 // CHECK: kernel.dispatch contraction "matmul"(%[[P]]#1
