@@ -12,6 +12,7 @@
 #include "dialects/Kernel/Analysis/Space.h"
 #include "passes/Decompose/Passes.h"
 #include "passes/Fusion/Passes.h"
+#include "passes/Lowering/LoopPlan/Plan.h"
 #include "passes/Target/Passes.h"
 #include "test/codegen/KernelHarness.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -308,48 +309,128 @@ TEST(GpuShapes, Exponentials) {
   cases.run(/*exact=*/false);
 }
 
-/// Depthwise convolutions and their gradients, which mpc-decompose makes windows and sums: one to three dimensions,
-/// strides, dilations, uneven padding, both layouts of activations and of weights, windows that are unrolled or not
-/// (7 x 7), and channels that do not fill a piece.
-TEST(GpuShapes, DepthwiseConvolutions) {
-  Cases cases;
-  for (int i = 0; i < 40; ++i) {
-    int64_t spatial = cases.pick(1, 3), samples = cases.pick(1, 3), channels = Shape{2, 3, 8, 24, 33}[cases.pick(0, 4)];
-    Shape kernel, strides, dilations, low, high, in, out;
-    for (int64_t d = 0; d < spatial; ++d) {
-      int64_t most = spatial == 3 ? 3 : 7;
-      kernel.push_back(cases.pick(1, most));
-      strides.push_back(cases.pick(1, 3));
-      dilations.push_back(cases.pick(1, 2));
-      low.push_back(cases.pick(0, 3));
-      high.push_back(cases.pick(0, 3));
-      int64_t cover = dilations[d] * (kernel[d] - 1) + 1;
-      in.push_back(std::max<int64_t>(1, cover - low[d] - high[d]) + cases.pick(0, 9));
-      out.push_back((in[d] + low[d] + high[d] - cover) / strides[d] + 1);
-    }
-    bool last = cases.pick(0, 2) > 0, weightLast = cases.pick(0, 1);
+namespace {
+/// A depthwise convolution of activations [samples, in..., channels] or [samples, channels, in...].
+struct Depthwise {
+  int64_t samples = 1, channels = 1;
+  Shape kernel = {}, strides = {}, dilations = {}, low = {}, high = {}, in = {};
+  bool channelsLast = true, weightChannelsLast = true;
+
+  Shape out() const {
+    Shape result;
+    for (size_t d = 0; d < in.size(); ++d)
+      result.push_back((in[d] + low[d] + high[d] - dilations[d] * (kernel[d] - 1) - 1) / strides[d] + 1);
+    return result;
+  }
+  /// Adds the convolution and the gradient of its input, and that of its weights if `ofWeights`.
+  void addTo(Cases &cases, const std::string &element, bool ofWeights) const {
     auto activation = [&](Shape space) {
-      space.insert(last ? space.end() : space.begin(), channels);
+      space.insert(channelsLast ? space.end() : space.begin(), channels);
       space.insert(space.begin(), samples);
-      return space;
+      return tensor(space, element);
     };
     Shape weights = kernel;
-    weights.insert(weightLast ? weights.end() : weights.begin(), 1);
+    weights.insert(weightChannelsLast ? weights.end() : weights.begin(), 1);
     weights.insert(weights.begin(), channels);
-    std::string element = cases.element(), x = tensor(activation(in), element), y = tensor(activation(out), element),
-                w = tensor(weights, element),
+    std::string x = activation(in), y = activation(out()), w = tensor(weights, element),
                 attributes = " {strides = " + list(strides) + ", dilations = " + list(dilations) +
                              ", pad_low = " + list(low) + ", pad_high = " + list(high) +
                              ", groups = " + std::to_string(channels) + " : i64" +
-                             (last ? ", layout = #graph<layout channels_last>" : "") +
-                             (weightLast ? ", weight_channels_last" : "") + "} : (";
+                             (channelsLast ? ", layout = #graph<layout channels_last>" : "") +
+                             (weightChannelsLast ? ", weight_channels_last" : "") + "} : (";
     auto op = [&](const std::string &name, const std::string &a, const std::string &b, const std::string &result) {
       cases.add({a, b}, "%r = graph." + name + " %0, %1" + attributes + a + ", " + b + ") -> " + result, result,
                 {{-3, 3}});
     };
     op("conv", x, w, y);
     op("conv_input_grad", y, w, x);
-    op("conv_weight_grad", x, y, w);
+    if (ofWeights)
+      op("conv_weight_grad", x, y, w);
+  }
+};
+} // namespace
+
+/// Depthwise convolutions and their gradients, which mpc-decompose makes windows and sums: one to three dimensions,
+/// strides, dilations, uneven padding, both layouts of activations and of weights, windows that are unrolled or not
+/// (7 x 7), and channels that do not fill a piece.
+TEST(GpuShapes, DepthwiseConvolutions) {
+  Cases cases;
+  for (int i = 0; i < 40; ++i) {
+    int64_t spatial = cases.pick(1, 3);
+    Depthwise conv{.samples = cases.pick(1, 3), .channels = Shape{2, 3, 8, 24, 33}[cases.pick(0, 4)]};
+    for (int64_t d = 0; d < spatial; ++d) {
+      int64_t most = spatial == 3 ? 3 : 7;
+      conv.kernel.push_back(cases.pick(1, most));
+      conv.strides.push_back(cases.pick(1, 3));
+      conv.dilations.push_back(cases.pick(1, 2));
+      conv.low.push_back(cases.pick(0, 3));
+      conv.high.push_back(cases.pick(0, 3));
+      int64_t cover = conv.dilations[d] * (conv.kernel[d] - 1) + 1;
+      conv.in.push_back(std::max<int64_t>(1, cover - conv.low[d] - conv.high[d]) + cases.pick(0, 9));
+    }
+    conv.channelsLast = cases.pick(0, 2) > 0;
+    conv.weightChannelsLast = cases.pick(0, 1);
+    conv.addTo(cases, cases.element(), /*ofWeights=*/true);
   }
   cases.run(/*exact=*/true);
+}
+
+/// Depthwise convolutions of enough points that a thread computes several neighbouring windows: uneven padding and
+/// dilations, strides, one dimension, both layouts, and windows of so many positions that it computes fewer channels.
+TEST(GpuShapes, DepthwiseStrips) {
+  Cases cases;
+  auto add = [&](const std::string &element, Depthwise conv) { conv.addTo(cases, element, /*ofWeights=*/false); };
+  add("f32", {.channels = 24,
+              .kernel = {3, 3},
+              .strides = {1, 1},
+              .dilations = {1, 2},
+              .low = {0, 1},
+              .high = {1, 3},
+              .in = {110, 252}}); // of 252 places a thread takes four
+  add("bf16", {.channels = 24,
+               .kernel = {5, 5},
+               .strides = {1, 1},
+               .dilations = {1, 1},
+               .low = {2, 2},
+               .high = {2, 2},
+               .in = {212, 130}}); // of 130 it takes two
+  add("f16", {.samples = 16,
+              .channels = 48,
+              .kernel = {5, 5},
+              .strides = {1, 1},
+              .dilations = {1, 1},
+              .low = {2, 2},
+              .high = {2, 2},
+              .in = {56, 14}}); // of 14 it takes seven
+  add("f32", {.channels = 16,
+              .kernel = {3, 3},
+              .strides = {2, 2},
+              .dilations = {1, 1},
+              .low = {1, 1},
+              .high = {1, 1},
+              .in = {105, 400}});
+  add("f16", {.samples = 4,
+              .channels = 8,
+              .kernel = {4},
+              .strides = {1},
+              .dilations = {1},
+              .low = {1},
+              .high = {2},
+              .in = {21014}});
+  add("f32", {.channels = 16,
+              .kernel = {3, 3},
+              .strides = {1, 1},
+              .dilations = {1, 1},
+              .low = {1, 1},
+              .high = {1, 1},
+              .in = {106, 200},
+              .channelsLast = false});
+  int strips = 0;
+  const char *target = "sm_75"; // it has the fewest multiprocessors
+  cases.run(/*exact=*/true, target, [&](kernel::DispatchOp dispatch) {
+    FailureOr<kernel::LoopsAttr> loops = chooseLoops(dispatch, findGpuArch(target));
+    ASSERT_TRUE(succeeded(loops));
+    strips += depthwiseOf(dispatch) && loops->getOrder().drop_back().back().tile > 0;
+  });
+  EXPECT_EQ(strips, 11); // all but the result of the convolution with strides, which has fewer points
 }

@@ -67,19 +67,36 @@ void GpuNestEmitter::forNeighbours(llvm::function_ref<void(int64_t)> body) {
   }
 }
 
-void GpuNestEmitter::storeNeighbours(ArrayRef<unsigned> positions, bool kept) {
-  llvm::SmallVector<llvm::SmallVector<Element>> neighbours;
-  forNeighbours([&](int64_t) { neighbours.push_back(elementsAt(positions, kept ? keptSpace : space)); });
+void GpuNestEmitter::storeAll(ArrayRef<Elements> points) {
   // The stores go result by result, and part by part, so that neighbours become one access.
-  for (size_t i = 0; i < neighbours.front().size(); ++i)
-    for (const auto &elements : neighbours)
+  for (size_t i = 0; i < points.front().size(); ++i)
+    for (const Elements &elements : points)
       store(elements[i]);
+}
+
+void GpuNestEmitter::storeNeighbours(ArrayRef<unsigned> positions, bool kept) {
+  llvm::SmallVector<Elements> neighbours;
+  forNeighbours([&](int64_t) { neighbours.push_back(elementsAt(positions, kept ? keptSpace : space)); });
+  storeAll(neighbours);
+}
+
+void GpuNestEmitter::storeStrip(const LoopVar &tiled, Value strip) {
+  // The iterations differ by constants, so the emitter finds what their windows share.
+  Index first = e.opaque(toI64(e, strip), 0, tiled.extent - 1) * tiled.tile, whole = space, wholeKept = keptSpace;
+  llvm::SmallVector<Elements> points;
+  for (int64_t iteration = 0; iteration < tiled.tile; ++iteration) {
+    move(tiled.factors.front(), first + Index(iteration));
+    forNeighbours([&](int64_t) { points.push_back(elementsAt(plan.fullResults, space)); });
+    space = whole, keptSpace = wholeKept;
+  }
+  storeAll(points);
 }
 
 //===-- Pointwise ---------------------------------------------------------------------===//
 
 Blocks GpuNestEmitter::pointwise() {
-  // A thread's iterations of a loop with tiles lie `strips` apart, so that neighbouring threads read neighbours.
+  // A thread's iterations of a loop with tiles lie `strips` apart, so that neighbouring threads read neighbours; those
+  // of windows, which overlap, lie side by side.
   llvm::SmallVector<LoopVar> loops = plan.kept;
   LoopVar *tiled = llvm::find_if(loops, [](const LoopVar &loop) { return loop.tile > 0; });
   int64_t strips = 0;
@@ -91,6 +108,8 @@ Blocks GpuNestEmitter::pointwise() {
     Value strip = bindLinear(loops, at, tiled);
     if (!strip)
       return storeNeighbours(plan.fullResults, /*kept=*/false);
+    if (depthwise)
+      return storeStrip(*tiled, strip);
     e.loop(tiled->tile, {}, [&](Value iteration, ValueRange) {
       e.bindSymbols(tiled->factors, e.add(toI64(e, strip), e.mul(iteration, strips)));
       storeNeighbours(plan.fullResults, /*kept=*/false);

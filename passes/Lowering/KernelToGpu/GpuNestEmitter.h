@@ -15,7 +15,8 @@ class GpuNestEmitter : NestSpace {
 public:
   /// The plan's innermost loop counts pieces, if it has neighbours (splitNeighbours).
   GpuNestEmitter(const Plan &plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results, ElementEmitter &e)
-      : NestSpace(plan, dispatch, results, e), n(plan.vector), bodyOps(llvm::range_size(dispatch.getBody().front())) {}
+      : NestSpace(plan, dispatch, results, e), n(plan.vector), bodyOps(llvm::range_size(dispatch.getBody().front())),
+        depthwise(depthwiseOf(dispatch)) {}
 
   Blocks pointwise();
   Blocks tiles();
@@ -36,11 +37,17 @@ private:
   mlir::Value bindLinear(llvm::ArrayRef<LoopVar> vars, mlir::Value linear, const LoopVar *unbound = nullptr);
   /// Replaces a symbol in the current point by another index.
   void move(SymbolId symbol, const Index &to);
+  /// What the results store at a point.
+  using Elements = llvm::SmallVector<Element>;
+  /// Stores what was computed at several points.
+  void storeAll(llvm::ArrayRef<Elements> points);
   /// Calls body(i) for the n neighbours of the current piece; `space` and `keptSpace` are then those of the i-th.
   void forNeighbours(llvm::function_ref<void(int64_t)> body);
   /// Stores the results at the n neighbours. All are computed before the first is stored, since the back end
   /// cannot move a load up over a store.
   void storeNeighbours(llvm::ArrayRef<unsigned> positions, bool kept);
+  /// Does what storeNeighbours does at all iterations of tile number `strip` of a loop, which are neighbours.
+  void storeStrip(const LoopVar &tiled, mlir::Value strip);
 
   /// Makes the totals the results of the stage's reductions at the current kept point.
   void defineTotals(Stage stage, llvm::ArrayRef<mlir::Value> totals);
@@ -63,8 +70,9 @@ private:
   /// Stores what each column has once; a thread takes one column, not n.
   void storeSingleColumns(Stage stage, ThreadReducer &reducer, const ColumnPlace &place);
 
-  const int64_t n;       ///< the number of neighbours that a thread computes
-  const int64_t bodyOps; ///< the ops of the dispatch
+  const int64_t n;                  ///< the number of neighbours that a thread computes
+  const int64_t bodyOps;            ///< the ops of the dispatch
+  mlir::Operation *const depthwise; ///< depthwiseOf the dispatch
 };
 
 } // namespace mpc

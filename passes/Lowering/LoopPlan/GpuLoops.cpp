@@ -36,28 +36,54 @@ static int64_t neighboursOf(const LoopVar &loop, int64_t elementBytes, int64_t p
   return n % period != 0 && loop.extent % period == 0 ? period : n;
 }
 
-/// Where rows read the same elements of some operands (parameters of channels), a thread computes its neighbours in
-/// several rows and reads those elements once.
+/// Returns how many rows of `rows` a thread computes, and sets `vector` to its neighbours in each; 1 where strips do
+/// not pay. `ops` are those of one point. A thread keeps the elements of overlapping windows in registers, so it takes
+/// fewer neighbours in more rows, which share more: seven rows where the maps have 7 or 14.
+static int64_t stripOf(const Plan &plan, int64_t rows, int64_t positions, int64_t ops, const GpuArch &arch,
+                       int64_t &vector) {
+  constexpr int64_t fewPositions = 16, mostOfFew = 32, mostOfMany = 16; // elements of a thread
+  int64_t most = positions > fewPositions ? mostOfMany : mostOfFew;
+  for (int64_t strip : {gpuBlocks.strip, int64_t(positions ? 7 : 1), gpuBlocks.strip / 2}) {
+    int64_t own = vector, least = gpuBlocks.stripBlocks;
+    if (positions) {
+      while (own > 1 && own % 2 == 0 && own * strip > most)
+        own /= 2;
+      least /= 2; // their registers let a multiprocessor have fewer blocks at a time
+    }
+    int64_t blocks = iterations(plan.kept) / (own * strip) / plan.threads();
+    if (strip > 1 && rows % strip == 0 && blocks >= least * arch.multiprocessors &&
+        ops * own * strip <= gpuBlocks.unrolledOps) {
+      vector = own;
+      return strip;
+    }
+  }
+  return 1;
+}
+
+/// Where rows read the same elements of some operands (parameters of channels, weights of a depthwise convolution), a
+/// thread computes its neighbours in several rows and reads those elements once.
 static void divideStrips(Plan &plan, kernel::DispatchOp dispatch, const GpuArch &arch) {
   if (plan.kept.size() < 2 || plan.vector == 1 || dispatch.isMember())
     return;
   Block &body = dispatch.getBody().front();
-  auto isOfRow = [&](Value v) { return graph::typeOf(v).getNumElements() == plan.kept.back().extent; };
-  auto staysInPlace = [](Operation &op) {
-    return isOfKind(&op, LoopKind::Elementwise) || isOfKind(&op, LoopKind::Generator) ||
-           isOfKind(&op, LoopKind::Broadcast);
-  };
-  if (llvm::none_of(body.getArguments(), isOfRow) || !llvm::all_of(body.without_terminator(), staysInPlace))
-    return;
   LoopVar &rows = plan.kept[plan.kept.size() - 2];
-  int64_t blocks = iterations(plan.kept) / plan.vector / plan.threads();
-  int64_t ops = llvm::range_size(body) * plan.vector;
-  for (int64_t strip = gpuBlocks.strip; strip > 1; strip /= 2)
-    if (rows.extent % strip == 0 && blocks / strip >= gpuBlocks.stripBlocks * arch.multiprocessors &&
-        ops * strip <= gpuBlocks.unrolledOps) {
-      rows.tile = strip;
-      return;
-    }
+  int64_t positions = 0; // of a window
+  if (Operation *depthwise = depthwiseOf(dispatch)) {
+    Value weights = depthwise->getOperand(1); // [kernel..., channels]
+    positions = kernel::countOf(weights) / graph::shapeOf(weights).back();
+  }
+  auto isOfRow = [&](Value v) { return graph::typeOf(v).getNumElements() == plan.kept.back().extent; };
+  auto mayRepeat = [&](Operation &op) {
+    return isOfKind(&op, LoopKind::Elementwise) || isOfKind(&op, LoopKind::Generator) ||
+           isOfKind(&op, LoopKind::Broadcast) || (positions && isOfKind(&op, LoopKind::Window));
+  };
+  // Windows of one position do not overlap, and then one loop may walk several dimensions of them.
+  bool shares = positions ? rows.factors.size() == 1 : llvm::any_of(body.getArguments(), isOfRow);
+  if (!shares || !llvm::all_of(body.without_terminator(), mayRepeat))
+    return;
+  int64_t ops = int64_t(llvm::range_size(body)) + positions;
+  if (int64_t strip = stripOf(plan, rows.extent, positions, ops, arch, plan.vector); strip > 1)
+    rows.tile = strip;
 }
 
 /// A warp computes a row, or a block a longer one.

@@ -35,6 +35,13 @@ LoopVar *Plan::neighbourLoop() {
   return !loops.empty() && kernel::hasNeighbours(walk, factors, loops.back().factors.back()) ? &loops.back() : nullptr;
 }
 
+Operation *mpc::depthwiseOf(kernel::DispatchOp dispatch) {
+  for (Operation &op : dispatch.getBody().front())
+    if (isa<graph::DepthwiseConvOp, graph::DepthwiseInputGradOp>(op))
+      return &op;
+  return nullptr;
+}
+
 //===-- What a dispatch computes -----------------------------------------------------------===//
 
 FailureOr<Plan> mpc::planDispatch(kernel::DispatchOp dispatch) {

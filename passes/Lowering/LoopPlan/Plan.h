@@ -51,6 +51,11 @@ struct Plan {
   LoopVar *neighbourLoop();
 };
 
+/// Returns the depthwise convolution that the dispatch computes, or the gradient of one's input; null where there is
+/// none. Neighbouring points of such a dispatch read the same weights, and their windows overlap, so a strip of a GPU's
+/// thread consists of neighbours.
+mlir::Operation *depthwiseOf(kernel::DispatchOp dispatch);
+
 /// Finds the dimensions of the space, the stages and the results of a loop dispatch. The loops walk one dimension each.
 /// Fails with a located error when an op cannot be in a loop dispatch, or where the dispatch has no space.
 mlir::FailureOr<Plan> planDispatch(kernel::DispatchOp dispatch);
