@@ -41,8 +41,7 @@ static int64_t neighboursOf(const LoopVar &loop, int64_t elementBytes, int64_t p
 /// fewer neighbours in more rows, which share more: seven rows where the maps have 7 or 14.
 static int64_t stripOf(const Plan &plan, int64_t rows, int64_t positions, int64_t ops, const GpuArch &arch,
                        int64_t &vector) {
-  constexpr int64_t fewPositions = 16, mostOfFew = 32, mostOfMany = 16; // elements of a thread
-  int64_t most = positions > fewPositions ? mostOfMany : mostOfFew;
+  int64_t most = positions > 32 ? 8 : positions > 16 ? 16 : 32; // elements of a thread: registers suffice for them
   for (int64_t strip : {gpuBlocks.strip, int64_t(positions ? 7 : 1), gpuBlocks.strip / 2}) {
     int64_t own = vector, least = gpuBlocks.stripBlocks;
     if (positions) {
