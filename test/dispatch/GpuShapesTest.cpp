@@ -203,6 +203,32 @@ TEST(GpuShapes, Norms) {
   cases.run(/*exact=*/false);
 }
 
+/// So many short rows that a warp computes several of them: sums, which are exact, and softmaxes.
+TEST(GpuShapes, ShortRows) {
+  for (bool exact : {true, false}) {
+    Cases cases;
+    for (int64_t columns : {24, 40, 100, 256})
+      for (int64_t rows : {10240, 10252}) {
+        std::string element = cases.element(), x = tensor({rows, columns}, element), y = tensor({rows}, element);
+        if (exact)
+          cases.add({x, x},
+                    "%p = graph.mul %0, %1 : (" + x + ", " + x + ") -> " + x +
+                        "\n%r = graph.reduce_sum %p {axes = array<i64: 1>, keepdims = false} : (" + x + ") -> " + y,
+                    y, {{-3, 3}});
+        else
+          cases.add({x}, "%r = graph.softmax %0 {axis = 1 : i64} : " + x, x, {{-6, 6}});
+      }
+    int shared = 0;
+    const char *target = "sm_75"; // it has the fewest multiprocessors
+    cases.run(exact, target, [&](kernel::DispatchOp dispatch) {
+      FailureOr<kernel::LoopsAttr> loops = chooseLoops(dispatch, findGpuArch(target));
+      ASSERT_TRUE(succeeded(loops));
+      shared += loops->getWalk() == kernel::Walk::Rows && loops->getThreads()[1] < warpThreads;
+    });
+    EXPECT_EQ(shared, 8) << exact;
+  }
+}
+
 TEST(GpuShapes, Transposes) {
   Cases cases;
   for (int i = 0; i < 30; ++i) {

@@ -26,8 +26,8 @@ RankedTensorType kernel::tileOf(Value result, int64_t side) {
 }
 
 RankedTensorType kernel::exchangedSums(Operation *reduction, int64_t threads, int64_t columns, int64_t vector) {
-  int64_t warps = threads / warpThreads;
-  return RankedTensorType::get({warps == 1 ? 0 : warps * columns * vector}, accumulatorType(reduction));
+  int64_t warps = threads / warpThreads; // none where a row has a part of a warp
+  return RankedTensorType::get({warps <= 1 ? 0 : warps * columns * vector}, accumulatorType(reduction));
 }
 
 /// Returns the bytes of tensors one behind the other, each in a `kernel.shared` of its own.

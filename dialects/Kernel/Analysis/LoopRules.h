@@ -31,7 +31,7 @@ struct LoopRules {
   /// The shapes that a GPU's block of threads may have.
   enum class Threads {
     Any,
-    Warps, ///< a row is one warp, or the block has a single row of whole warps
+    Warps, ///< a row is one warp or a power of two of its threads, or the block has a single row of whole warps
     Powers ///< a row is a power of two of threads, at most a warp
   };
 

@@ -46,6 +46,13 @@ private:
     return llvm::product_of(loops.getExtents().slice(loop.first, loop.count));
   }
   bool isReduced(const Loop &loop) const { return dims[loop.first].reduced; }
+  /// The number of rows: of points of the kept dimensions.
+  int64_t keptCount() const {
+    int64_t count = 1;
+    for (const Dim &dim : dims)
+      count *= dim.reduced ? 1 : dim.extent;
+    return count;
+  }
   /// The number of loops over kept dimensions.
   int64_t numKept() const {
     return llvm::count_if(order, [&](const Loop &loop) { return !isReduced(loop); });
@@ -196,9 +203,15 @@ LogicalResult LoopsFit::verifyNeighbours() {
 
 LogicalResult LoopsFit::verifyThreads() {
   int64_t rows = loops.getThreads()[0], columns = loops.getThreads()[1];
-  if (rules.threads == Threads::Warps && (columns % warpThreads != 0 || (rows > 1 && columns != warpThreads)))
+  bool isPart = columns < warpThreads && llvm::isPowerOf2_64(columns);
+  if (rules.threads == Threads::Warps && !isPart &&
+      (columns % warpThreads != 0 || (rows > 1 && columns != warpThreads)))
     return emitError() << "a block has several rows only if each is one warp of " << warpThreads
-                       << " threads, and else one row of whole warps, not " << rows << 'x' << columns;
+                       << " threads or a power of two of them, and else one row of whole warps, not " << rows << 'x'
+                       << columns;
+  if (int64_t ofWarp = isPart ? warpThreads / columns : 1; rules.threads == Threads::Warps && keptCount() % ofWarp != 0)
+    return emitError() << "a warp computes " << ofWarp << " rows at a time, and there are " << keptCount()
+                       << ", which is no multiple";
   if (rules.threads == Threads::Powers && (columns > warpThreads || !llvm::isPowerOf2_64(columns)))
     return emitError() << "columns are shared by a power of two of threads, at most " << warpThreads << ", not by "
                        << columns;

@@ -3,8 +3,8 @@
 //
 // A piece is n neighbours along the innermost loop, as in GpuNest.cpp.
 //
-//   Rows:       a warp (short rows) or a block computes a row; a thread takes every 32nd or every m-th piece
-//               (m threads), then the threads combine their results. Where a thread has few pieces they are
+//   Rows:       m threads compute a row: a part of a warp or a warp (short rows), or a block; a thread takes every
+//               m-th piece, then the threads combine their results. Where a thread has few pieces they are
 //               unrolled, so that a stage finds in registers what an earlier one has loaded and computed.
 //   Columns:    a block takes up to 32 neighbouring pieces of n columns; each of its g groups of threads takes
 //               every g-th row, then the groups combine their results.
@@ -86,13 +86,12 @@ void GpuNestEmitter::storeRow(Value lane) {
 }
 
 Blocks GpuNestEmitter::rows() {
-  int64_t count = plan.keptCount(), threads = plan.threads();
-  bool warp = plan.threadColumns == warpThreads;
+  int64_t count = plan.keptCount(), threads = plan.threads(), width = plan.threadColumns;
   Value thread = threadId(e), row = blockId(e), lane = thread, inside;
-  if (warp) {
-    Value number = quotient(e, thread, warpThreads);
+  if (width <= warpThreads) {
+    Value number = quotient(e, thread, width);
     row = e.add(e.mul(row, plan.threadRows), number);
-    lane = remainder(e, thread, warpThreads);
+    lane = remainder(e, thread, width);
     if (count % plan.threadRows != 0) // whole warps drop out, so shuffles stay complete
       inside = e.below(row, count);
   }

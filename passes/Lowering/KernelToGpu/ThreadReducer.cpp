@@ -26,14 +26,15 @@ Value ThreadReducer::exchange(Value v, int64_t offset) {
 }
 
 Value ThreadReducer::overWarp(Operation *reduction, Value accumulator) {
-  for (int64_t offset = warpThreads / 2; offset >= columns; offset /= 2)
+  for (int64_t offset = inWarp / 2; offset >= columns; offset /= 2)
     accumulator = reductionCombine(reduction, accumulator, exchange(accumulator, offset), e);
   return accumulator;
 }
 
 ThreadReducer::ThreadReducer(ElementEmitter &e, ArrayRef<Operation *> stage, ArrayRef<Values> accumulators,
                              Value thread, int64_t threads, int64_t columns)
-    : e(e), stage(stage), warps(threads / warpThreads), columns(columns), n(accumulators.size()) {
+    : e(e), stage(stage), inWarp(std::min(threads, warpThreads)), warps(threads / inWarp), columns(columns),
+      n(accumulators.size()) {
   Type i64 = e.b.getI64Type();
   for (const Values &of : accumulators) {
     Values &sums = ofWarp.emplace_back();

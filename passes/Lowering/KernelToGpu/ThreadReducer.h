@@ -16,8 +16,9 @@ class ThreadReducer {
 public:
   using Values = ScalarBuilder::Values;
 
-  /// `accumulators[i]` has one value for each reduction of the stage. Where the block has more than one warp,
-  /// all its threads must get here.
+  /// `accumulators[i]` has one value for each reduction of the stage. `threads` are the neighbours that combine theirs:
+  /// those of the block, or a warp or a power of two of its threads. All of them must get here, with the rest of their
+  /// warps.
   ThreadReducer(ElementEmitter &e, llvm::ArrayRef<mlir::Operation *> stage, llvm::ArrayRef<Values> accumulators,
                 mlir::Value thread, int64_t threads, int64_t columns);
 
@@ -34,6 +35,7 @@ private:
 
   ElementEmitter &e;
   llvm::ArrayRef<mlir::Operation *> stage;
+  int64_t inWarp; ///< the threads of a warp that combine theirs
   int64_t warps, columns, n;
   llvm::SmallVector<Values> ofWarp;  ///< for each accumulator and reduction
   llvm::SmallVector<Buffer> partial; ///< for each reduction: [warp, column, n]; empty when there is one warp

@@ -85,20 +85,33 @@ static void divideStrips(Plan &plan, kernel::DispatchOp dispatch, const GpuArch 
     rows.tile = strip;
 }
 
-/// A warp computes a row, or a block a longer one.
-static void divideRows(Plan &plan, kernel::DispatchOp dispatch, int64_t pieces) {
-  int64_t most = dispatch.isMember() ? gpuBlocks.memberRowThreads : gpuBlocks.rowThreads, width = warpThreads;
+/// A warp computes a row, or a block a longer one. Where there are many short rows, a part of a warp takes each: its
+/// threads have more pieces, so that they spend less on combining their sums.
+static void divideRows(Plan &plan, kernel::DispatchOp dispatch, const GpuArch &arch, int64_t pieceBytes) {
+  constexpr int64_t ofShortRows = gpuBlocks.rows * warpThreads; // the threads of a block
+  int64_t pieces = plan.reducedCount() / plan.vector, rows = plan.keptCount(), width = warpThreads;
+  int64_t most = dispatch.isMember() ? gpuBlocks.memberRowThreads : gpuBlocks.rowThreads;
   while (width < most && pieces > width * gpuBlocks.pieces)
     width *= 2;
-  plan.threadColumns = width;
-  plan.threadRows = width == warpThreads ? gpuBlocks.rows : 1;
   // Where several stages read a row and a thread has few pieces of it, later stages find in registers what an earlier
   // one has loaded and computed.
+  int64_t ops = llvm::range_size(dispatch.getBody().front());
+  auto areFew = [&](int64_t width) {
+    int64_t own = llvm::divideCeilSigned(pieces, width);
+    return own <= gpuBlocks.pieces && own * plan.vector * ops <= gpuBlocks.unrolledOps;
+  };
+  auto isEnough = [&](int64_t narrower) {
+    return areFew(narrower) && narrower * pieceBytes >= 2 * gpuBlocks.sectorBytes &&
+           rows % (warpThreads / narrower) == 0 &&
+           rows * narrower >= gpuBlocks.stripBlocks * arch.multiprocessors * ofShortRows;
+  };
+  while (width <= warpThreads && width > 1 && isEnough(width / 2))
+    width /= 2;
+  plan.threadColumns = width;
+  plan.threadRows = width <= warpThreads ? ofShortRows / width : 1;
   bool severalPasses = plan.stages.size() > 1 || !plan.fullResults.empty();
   bool oneLoop = plan.reduced.size() == 1 && (plan.reduced.front().factors.size() == 1 || plan.neighbourLoop());
-  int64_t ops = llvm::range_size(dispatch.getBody().front()), ownPieces = llvm::divideCeilSigned(pieces, width);
-  plan.unroll = severalPasses && oneLoop && ownPieces <= gpuBlocks.pieces &&
-                ownPieces * plan.vector * ops <= gpuBlocks.unrolledOps;
+  plan.unroll = severalPasses && oneLoop && areFew(width);
 }
 
 /// Widths are powers of two, so that the threads of a column can use shuffles. Where there are few columns, blocks get
@@ -146,7 +159,7 @@ void mpc::divideForGpu(Plan &plan, kernel::DispatchOp dispatch, const GpuArch &a
     plan.threadRows = blockThreads / gpuBlocks.tile;
     return;
   case Walk::Rows:
-    return divideRows(plan, dispatch, plan.reducedCount() / plan.vector);
+    return divideRows(plan, dispatch, arch, plan.vector * bytes);
   case Walk::Columns:
     plan.parallel -= 1;
     return divideColumns(plan, dispatch, arch, plan.vector * bytes);
