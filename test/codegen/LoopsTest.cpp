@@ -32,6 +32,9 @@ namespace {
 /// partial sum of at most 64 * 8 (Higham 2002, equation 4.4): 63 * 2^-24 * 512.
 constexpr double sumError = 63 * 0x1p-24 * 512;
 
+/// The products of a window, too, are rounded where they are added: at most 9 * 8 * 8, and twice as often.
+constexpr double windowError = 18 * 0x1p-24 * 576;
+
 std::string sumOver(const std::string &axes, const std::string &x, const std::string &types) {
   return "graph.reduce_sum " + x + " {axes = array<i64: " + axes + ">, keepdims = false} : " + types;
 }
@@ -87,6 +90,13 @@ std::vector<Case> cases() {
                sumOver("1", "%d", "(tensor<9x40xf32>) -> tensor<9xf32>"),
        .yields = {"%d : tensor<9x40xf32>", "%s : tensor<9xf32>"},
        .absolute = sumError},
+      {.name = "windows of a depthwise convolution",
+       .inputs = {"tensor<2x6x8x8xf32>", "tensor<3x3x8xf32>"},
+       .body = "%y = graph.depthwise_conv %0, %1 {kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = "
+               "array<i64: 1, 1>, pad_low = array<i64: 1, 1>, pad_high = array<i64: 1, 1>, layout = #graph<layout "
+               "channels_last>} : (tensor<2x6x8x8xf32>, tensor<3x3x8xf32>) -> tensor<2x6x8x8xf32>",
+       .yields = {"%y : tensor<2x6x8x8xf32>"},
+       .absolute = windowError},
       {.name = "values and their transposes",
        .inputs = {"tensor<2x70x40xf32>"},
        .body = "%y = graph.neg %0 : tensor<2x70x40xf32>\n%t = graph.transpose %y {permutation = array<i64: 0, 2, 1>} : "
@@ -217,6 +227,8 @@ std::set<std::string> featuresOf(LoopsAttr loops, DispatchOp dispatch) {
   add(llvm::any_of(loops.getOrder(), [&](const Loop &loop) { return isTiled(loop) && dims[loop.first].reduced; }),
       "tiles of sums");
   add(llvm::any_of(loops.getOrder(), [](const Loop &loop) { return loop.count > 1; }), "merged");
+  bool isOfGpu = !loops.getThreads().empty();
+  add(isOfGpu && loops.getWalk() == Walk::Rows && loops.getThreads()[1] < warpThreads, "of parts of warps");
   return features;
 }
 
@@ -292,7 +304,8 @@ TEST_F(Loops, WhatFitsAGpuIsComputed) {
   std::vector<Accepted> accepted = drawAll("sm_80", 2);
   EXPECT_EQ(drawn, (std::set<std::string>{"points", "points merged", "points tiles", "points vector", "tiles",
                                           "tiles merged", "tiles tiles", "copies", "copies tiles", "rows",
-                                          "rows unroll", "rows vector", "columns", "columns vector"}));
+                                          "rows unroll", "rows vector", "rows of parts of warps", "columns",
+                                          "columns vector", "columns tiles", "columns tiles of sums"}));
   KernelEmitter emitter(*parent, /*units=*/1);
   emitAll(emitter, accepted);
   ASSERT_FALSE(HasFatalFailure());

@@ -26,7 +26,7 @@ RankedTensorType kernel::tileOf(Value result, int64_t side) {
 }
 
 RankedTensorType kernel::exchangedSums(Operation *reduction, int64_t threads, int64_t columns, int64_t vector) {
-  int64_t warps = threads / warpThreads; // none where a row has a part of a warp
+  int64_t warps = threads / warpThreads; // This is 0 where a part of a warp computes a row.
   return RankedTensorType::get({warps <= 1 ? 0 : warps * columns * vector}, accumulatorType(reduction));
 }
 

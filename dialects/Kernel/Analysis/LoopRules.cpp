@@ -26,7 +26,8 @@ std::optional<LoopRules> kernel::rulesOf(Walk walk, bool onGpu) {
                              .mayUnroll = true}
                  : LoopRules{};
   case Walk::Columns:
-    return onGpu ? LoopRules{.unshared = 1,
+    return onGpu ? LoopRules{.tiling = Tiling::Taps,
+                             .unshared = 1,
                              .allShared = true,
                              .neighbours = Neighbours::Divisor,
                              .threads = Threads::Powers}

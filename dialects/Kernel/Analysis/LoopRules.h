@@ -16,6 +16,7 @@ struct LoopRules {
     Innermost, ///< the innermost loop may have tiles
     Strips,    ///< one of the other loops may have tiles, which divide it: the iterations of one thread
     Sums,      ///< the innermost loop may have tiles, each a block of sums, and so may one reduced loop
+    Taps,      ///< the last reduced loop may have tiles, which divide it: the neighbours that a thread adds up together
     Pair,      ///< the two innermost loops have tiles
     Squares,   ///< as Pair; a tile's side is the number of threads in a row of the block
     Matrices,  ///< the loops go over matrices, rows and columns; the latter two have tiles of gpuBlocks.copyTile
@@ -31,7 +32,9 @@ struct LoopRules {
   /// The shapes that a GPU's block of threads may have.
   enum class Threads {
     Any,
-    Warps, ///< a row is one warp or a power of two of its threads, or the block has a single row of whole warps
+    /// A row is one warp, or a power of two of threads below one if the rows fill whole warps; or the block has a
+    /// single row of whole warps.
+    Warps,
     Powers ///< a row is a power of two of threads, at most a warp
   };
 

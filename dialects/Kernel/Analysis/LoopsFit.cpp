@@ -46,13 +46,6 @@ private:
     return llvm::product_of(loops.getExtents().slice(loop.first, loop.count));
   }
   bool isReduced(const Loop &loop) const { return dims[loop.first].reduced; }
-  /// The number of rows: of points of the kept dimensions.
-  int64_t keptCount() const {
-    int64_t count = 1;
-    for (const Dim &dim : dims)
-      count *= dim.reduced ? 1 : dim.extent;
-    return count;
-  }
   /// The number of loops over kept dimensions.
   int64_t numKept() const {
     return llvm::count_if(order, [&](const Loop &loop) { return !isReduced(loop); });
@@ -144,6 +137,19 @@ LogicalResult LoopsFit::verifyTiles() {
     if (int64_t block = order.back().tile ? order.back().tile : extentOf(order.back()); block > hostBlocks.columns)
       return emitError() << "a block has sums of at most " << hostBlocks.columns << " columns, not of " << block;
     break;
+  case Tiling::Taps:
+    which = "only the last reduced loop";
+    if (const Loop *taps = llvm::find_if(order, [&](const Loop &loop) { return isReduced(loop) && loop.tile > 0; });
+        taps != order.end() && taps + 2 == order.end()) {
+      mayHave = {taps};
+      if (taps->tile > gpuBlocks.windowStrip)
+        return emitError() << "a thread adds up at most " << gpuBlocks.windowStrip << " neighbours together, not "
+                           << taps->tile;
+      if (taps->count != 1 || extentOf(*taps) % taps->tile != 0)
+        return emitError() << "a thread adds up " << taps->tile
+                           << " neighbours of a loop over one dimension, which do not divide its " << extentOf(*taps);
+    }
+    break;
   case Tiling::Pair:
   case Tiling::Squares:
     if (order.size() < 2 || !order.back().tile || !order[order.size() - 2].tile)
@@ -207,10 +213,11 @@ LogicalResult LoopsFit::verifyThreads() {
   if (rules.threads == Threads::Warps && !isPart &&
       (columns % warpThreads != 0 || (rows > 1 && columns != warpThreads)))
     return emitError() << "a block has several rows only if each is one warp of " << warpThreads
-                       << " threads or a power of two of them, and else one row of whole warps, not " << rows << 'x'
+                       << " threads or fewer, a power of two, and else one row of whole warps, not " << rows << 'x'
                        << columns;
-  if (int64_t ofWarp = isPart ? warpThreads / columns : 1; rules.threads == Threads::Warps && keptCount() % ofWarp != 0)
-    return emitError() << "a warp computes " << ofWarp << " rows at a time, and there are " << keptCount()
+  int64_t numRows = Space::of(dispatch)->rows(), ofWarp = isPart ? warpThreads / columns : 1;
+  if (rules.threads == Threads::Warps && numRows % ofWarp != 0)
+    return emitError() << "a warp computes " << ofWarp << " rows at a time, and there are " << numRows
                        << ", which is no multiple";
   if (rules.threads == Threads::Powers && (columns > warpThreads || !llvm::isPowerOf2_64(columns)))
     return emitError() << "columns are shared by a power of two of threads, at most " << warpThreads << ", not by "

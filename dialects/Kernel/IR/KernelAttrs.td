@@ -110,10 +110,11 @@ def Kernel_LoopsAttr : AttrDef<Kernel_Dialect, "Loops"> {
     Then come the extents of the space's dimensions (dialects/Kernel/Analysis/Dims.h; those of `copies` are matrices, rows and columns) and the loops:
 
     - `order`: the loops, outermost first. Each walks a dimension, or several neighbouring ones as one row-major number (`0 to 1`); `by` gives the iterations of a tile. A reduced loop
-      with tiles adds each of them up on its own, and then adds that sum to the total; a thread of a GPU takes a whole tile of `points`, whose iterations lie as far apart as there are tiles;
+      with tiles adds each of them up on its own, and then adds that sum to the total. A thread of a GPU takes a whole tile of `points`, whose iterations lie as far apart as there are tiles
+      (those of a depthwise convolution are neighbours), or of the last reduced loop of `columns`, whose iterations are neighbours;
     - `parallel`: how many of the outermost loops are shared among threads, iteration by iteration; the tiles of kept loops always are;
     - `vector`: the neighbours along the innermost dimension that one iteration or thread computes;
-    - `threads` (GPUs): the threads of a block. With `rows` the second number of them share a row; with `columns` they are neighbours along the innermost loop, and the first number
+    - `threads` (GPUs): the threads of a block. With `rows` the second number of them share a row: a power of two below a warp, if the rows fill whole warps, or whole warps. With `columns` they are neighbours along the innermost loop, and the first number
       divides the reduced loops among itself;
     - `unroll` (`rows` on GPUs): threads unroll their pieces of a row, and keep in registers what several stages read;
     - `cuts` (`points` on the host): places at which the innermost loop is cut, because what it reads changes there (a concatenation).

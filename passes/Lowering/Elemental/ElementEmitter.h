@@ -130,6 +130,10 @@ private:
   bool hasFailed = false;
 };
 
+/// The most products of an element of a depthwise convolution, or of the gradient of one's input, that are unrolled
+/// (Ops/Pool.cpp). Others are computed in a loop.
+inline constexpr int64_t mostUnrolledTaps = 49;
+
 /// How much code an element of an op takes besides that of its operands.
 enum class ElementCost {
   Free,  ///< none: a constant, or an element of an operand

@@ -80,15 +80,19 @@ void GpuNestEmitter::storeNeighbours(ArrayRef<unsigned> positions, bool kept) {
   storeAll(neighbours);
 }
 
-void GpuNestEmitter::storeStrip(const LoopVar &tiled, Value strip) {
-  // The iterations differ by constants, so the emitter finds what their windows share.
-  Index first = e.opaque(toI64(e, strip), 0, tiled.extent - 1) * tiled.tile, whole = space, wholeKept = keptSpace;
-  llvm::SmallVector<Elements> points;
-  for (int64_t iteration = 0; iteration < tiled.tile; ++iteration) {
-    move(tiled.factors.front(), first + Index(iteration));
-    forNeighbours([&](int64_t) { points.push_back(elementsAt(plan.fullResults, space)); });
+void GpuNestEmitter::forStrip(const LoopVar &strip, Value number, llvm::function_ref<void()> body) {
+  Index first = e.opaque(toI64(e, number), 0, strip.extent - 1) * strip.tile, whole = space, wholeKept = keptSpace;
+  for (int64_t iteration = 0; iteration < strip.tile; ++iteration) {
+    move(strip.factors.front(), first + Index(iteration));
+    body();
     space = whole, keptSpace = wholeKept;
   }
+}
+
+void GpuNestEmitter::storeStrip(const LoopVar &strip, Value number) {
+  llvm::SmallVector<Elements> points;
+  forStrip(strip, number,
+           [&] { forNeighbours([&](int64_t) { points.push_back(elementsAt(plan.fullResults, space)); }); });
   storeAll(points);
 }
 
@@ -108,7 +112,7 @@ Blocks GpuNestEmitter::pointwise() {
     Value strip = bindLinear(loops, at, tiled);
     if (!strip)
       return storeNeighbours(plan.fullResults, /*kept=*/false);
-    if (depthwise)
+    if (tiled->tile <= gpuBlocks.windowStrip && overlappingTaps(dispatch, plan.factors, *tiled) > 0)
       return storeStrip(*tiled, strip);
     e.loop(tiled->tile, {}, [&](Value iteration, ValueRange) {
       e.bindSymbols(tiled->factors, e.add(toI64(e, strip), e.mul(iteration, strips)));

@@ -15,8 +15,8 @@ class GpuNestEmitter : NestSpace {
 public:
   /// The plan's innermost loop counts pieces, if it has neighbours (splitNeighbours).
   GpuNestEmitter(const Plan &plan, kernel::DispatchOp dispatch, llvm::ArrayRef<Buffer> results, ElementEmitter &e)
-      : NestSpace(plan, dispatch, results, e), n(plan.vector), bodyOps(llvm::range_size(dispatch.getBody().front())),
-        depthwise(depthwiseOf(dispatch)) {}
+      : NestSpace(plan, dispatch, results, e), dispatch(dispatch), n(plan.vector),
+        bodyOps(llvm::range_size(dispatch.getBody().front())) {}
 
   Blocks pointwise();
   Blocks tiles();
@@ -46,8 +46,11 @@ private:
   /// Stores the results at the n neighbours. All are computed before the first is stored, since the back end
   /// cannot move a load up over a store.
   void storeNeighbours(llvm::ArrayRef<unsigned> positions, bool kept);
+  /// Calls body() at each iteration of tile number `number` of a loop, which are neighbours. They differ by constants,
+  /// so the emitter and LLVM find what they share. The loop counts its tiles.
+  void forStrip(const LoopVar &strip, mlir::Value number, llvm::function_ref<void()> body);
   /// Does what storeNeighbours does at all iterations of tile number `strip` of a loop, which are neighbours.
-  void storeStrip(const LoopVar &tiled, mlir::Value strip);
+  void storeStrip(const LoopVar &strip, mlir::Value number);
 
   /// Makes the totals the results of the stage's reductions at the current kept point.
   void defineTotals(Stage stage, llvm::ArrayRef<mlir::Value> totals);
@@ -59,6 +62,8 @@ private:
   /// has; a thread without one is at the last piece.
   void unrolled(mlir::Value first, int64_t step, llvm::function_ref<void(mlir::Value inside)> body);
 
+  /// Does what NestSpace::stageStep does; the step of a sum of products is one fused multiply-add.
+  Values stageStep(Stage stage, llvm::ArrayRef<mlir::Value> accumulators);
   /// Adds up the thread's part of a row, whose first piece is `lane`.
   Values sumRow(Stage stage, mlir::Value lane);
   void storeRow(mlir::Value lane);
@@ -70,9 +75,9 @@ private:
   /// Stores what each column has once; a thread takes one column, not n.
   void storeSingleColumns(Stage stage, ThreadReducer &reducer, const ColumnPlace &place);
 
-  const int64_t n;                  ///< the number of neighbours that a thread computes
-  const int64_t bodyOps;            ///< the ops of the dispatch
-  mlir::Operation *const depthwise; ///< depthwiseOf the dispatch
+  kernel::DispatchOp dispatch;
+  const int64_t n;       ///< the number of neighbours that a thread computes
+  const int64_t bodyOps; ///< the ops of the dispatch
 };
 
 } // namespace mpc

@@ -7,7 +7,8 @@
 //               m-th piece, then the threads combine their results. Where a thread has few pieces they are
 //               unrolled, so that a stage finds in registers what an earlier one has loaded and computed.
 //   Columns:    a block takes up to 32 neighbouring pieces of n columns; each of its g groups of threads takes
-//               every g-th row, then the groups combine their results.
+//               every g-th row, or every g-th strip of rows where the loop has tiles, then the groups combine
+//               their results.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Lowering/Elemental/Ops/Models.h"
@@ -19,14 +20,35 @@ using namespace mpc;
 
 GpuNestEmitter::Values GpuNestEmitter::walk(Value first, int64_t step, ValueRange init,
                                             llvm::function_ref<Values(ValueRange)> body) {
-  int64_t count = iterations(plan.reduced), ops = bodyOps * n, side = gpuBlocks.pieces;
+  llvm::SmallVector<LoopVar> loops = plan.reduced;
+  LoopVar *strip = !loops.empty() && loops.back().tile ? &loops.back() : nullptr;
+  if (strip)
+    strip->extent /= strip->tile;
+  int64_t count = iterations(loops), ops = bodyOps * n * (strip ? strip->tile : 1), side = gpuBlocks.pieces;
   while (side > 1 && (side * step > count || side * ops > gpuBlocks.walkedOps))
     side /= 2;
-  auto at = [&](Value piece, ValueRange carried) {
-    bindLinear(plan.reduced, piece);
-    return body(carried);
+  auto at = [&](Value piece, ValueRange carried) -> Values {
+    Value number = bindLinear(loops, piece, strip);
+    if (!strip)
+      return body(carried);
+    Values sums(carried);
+    forStrip(*strip, number, [&] { sums = body(sums); });
+    return sums;
   };
   return threadLoop(e, first, count, step, init, at, side);
+}
+
+GpuNestEmitter::Values GpuNestEmitter::stageStep(Stage stage, ArrayRef<Value> accumulators) {
+  Values next;
+  for (auto [op, accumulator] : llvm::zip_equal(stage, accumulators)) {
+    Value element = reducedElement(op);
+    auto product = element.getDefiningOp<arith::MulFOp>();
+    bool fuses = product && product.getType() == accumulator.getType() &&
+                 cast<ReductionOpInterface>(op).getCombiner() == Combiner::Add;
+    next.push_back(fuses ? e.fma(product.getLhs(), product.getRhs(), accumulator)
+                         : reductionStep(op, accumulator, element, e, /*mayReorder=*/true));
+  }
+  return next;
 }
 
 void GpuNestEmitter::defineTotals(Stage stage, ArrayRef<Value> totals) {

@@ -36,21 +36,22 @@ static int64_t neighboursOf(const LoopVar &loop, int64_t elementBytes, int64_t p
   return n % period != 0 && loop.extent % period == 0 ? period : n;
 }
 
-/// Returns how many rows of `rows` a thread computes, and sets `vector` to its neighbours in each; 1 where strips do
-/// not pay. `ops` are those of one point. A thread keeps the elements of overlapping windows in registers, so it takes
-/// fewer neighbours in more rows, which share more: seven rows where the maps have 7 or 14.
-static int64_t stripOf(const Plan &plan, int64_t rows, int64_t positions, int64_t ops, const GpuArch &arch,
-                       int64_t &vector) {
-  int64_t most = positions > 32 ? 8 : positions > 16 ? 16 : 32; // elements of a thread: registers suffice for them
-  for (int64_t strip : {gpuBlocks.strip, int64_t(positions ? 7 : 1), gpuBlocks.strip / 2}) {
-    int64_t own = vector, least = gpuBlocks.stripBlocks;
-    if (positions) {
-      while (own > 1 && own % 2 == 0 && own * strip > most)
-        own /= 2;
-      least /= 2; // their registers let a multiprocessor have fewer blocks at a time
-    }
-    int64_t blocks = iterations(plan.kept) / (own * strip) / plan.threads();
-    if (strip > 1 && rows % strip == 0 && blocks >= least * arch.multiprocessors &&
+/// Returns in how many rows a thread takes its neighbours, and sets `vector` to how many these are; returns 1 where
+/// strips do not pay. A point takes `ops` ops. Where windows overlap from row to row they have `taps` products, else
+/// that is 0: a thread keeps what they share in registers, and so takes fewer neighbours in more rows.
+static int64_t stripOf(const Plan &plan, const LoopVar &rows, int64_t taps, int64_t ops, int64_t period,
+                       const GpuArch &arch, int64_t &vector) {
+  // A thread has registers for the windows of so many elements. They let a multiprocessor have fewer blocks at a time.
+  int64_t most = taps > 32 ? 8 : taps > 16 ? 16 : 32;
+  int64_t leastBlocks = (taps ? gpuBlocks.stripBlocks / 2 : gpuBlocks.stripBlocks) * arch.multiprocessors;
+  llvm::SmallVector<int64_t> strips = {gpuBlocks.strip, gpuBlocks.strip / 2};
+  if (taps)
+    strips.insert(strips.begin() + 1, gpuBlocks.windowStrip);
+  for (int64_t strip : strips) {
+    int64_t own = vector;
+    while (taps && own * strip > most && own % (2 * period) == 0)
+      own /= 2;
+    if (rows.extent % strip == 0 && iterations(plan.kept) / (own * strip) / plan.threads() >= leastBlocks &&
         ops * own * strip <= gpuBlocks.unrolledOps) {
       vector = own;
       return strip;
@@ -66,22 +67,16 @@ static void divideStrips(Plan &plan, kernel::DispatchOp dispatch, const GpuArch 
     return;
   Block &body = dispatch.getBody().front();
   LoopVar &rows = plan.kept[plan.kept.size() - 2];
-  int64_t positions = 0; // of a window
-  if (Operation *depthwise = depthwiseOf(dispatch)) {
-    Value weights = depthwise->getOperand(1); // [kernel..., channels]
-    positions = kernel::countOf(weights) / graph::shapeOf(weights).back();
-  }
+  int64_t taps = overlappingTaps(dispatch, plan.factors, rows);
   auto isOfRow = [&](Value v) { return graph::typeOf(v).getNumElements() == plan.kept.back().extent; };
   auto mayRepeat = [&](Operation &op) {
     return isOfKind(&op, LoopKind::Elementwise) || isOfKind(&op, LoopKind::Generator) ||
-           isOfKind(&op, LoopKind::Broadcast) || (positions && isOfKind(&op, LoopKind::Window));
+           isOfKind(&op, LoopKind::Broadcast) || (taps && isOfKind(&op, LoopKind::Window));
   };
-  // Windows of one position do not overlap, and then one loop may walk several dimensions of them.
-  bool shares = positions ? rows.factors.size() == 1 : llvm::any_of(body.getArguments(), isOfRow);
-  if (!shares || !llvm::all_of(body.without_terminator(), mayRepeat))
+  if ((!taps && llvm::none_of(body.getArguments(), isOfRow)) || !llvm::all_of(body.without_terminator(), mayRepeat))
     return;
-  int64_t ops = int64_t(llvm::range_size(body)) + positions;
-  if (int64_t strip = stripOf(plan, rows.extent, positions, ops, arch, plan.vector); strip > 1)
+  int64_t ops = int64_t(llvm::range_size(body)) + taps;
+  if (int64_t strip = stripOf(plan, rows, taps, ops, kernel::periodOf(dispatch), arch, plan.vector); strip > 1)
     rows.tile = strip;
 }
 
@@ -114,6 +109,21 @@ static void divideRows(Plan &plan, kernel::DispatchOp dispatch, const GpuArch &a
   plan.unroll = severalPasses && oneLoop && areFew(width);
 }
 
+/// Sums of products with a tensor at several distances (the gradient of a depthwise convolution's weights): a thread
+/// takes neighbouring iterations, which read the same elements at different distances.
+static void divideTaps(Plan &plan, kernel::DispatchOp dispatch) {
+  constexpr int64_t fewest = 3;
+  int64_t moved = llvm::count_if(dispatch.getBody().front(), [](Operation &op) { return isa<graph::PadOp>(op); });
+  if (moved < fewest || plan.reduced.empty() || plan.reduced.back().factors.size() != 1)
+    return;
+  LoopVar &inner = plan.reduced.back();
+  for (int64_t strip : {gpuBlocks.strip, gpuBlocks.strip / 2})
+    if (inner.extent % strip == 0) {
+      inner.tile = strip;
+      return;
+    }
+}
+
 /// Widths are powers of two, so that the threads of a column can use shuffles. Where there are few columns, blocks get
 /// narrower so that there are more of them, as long as a block's part of a row is a whole sector.
 static void divideColumns(Plan &plan, kernel::DispatchOp dispatch, const GpuArch &arch, int64_t pieceBytes) {
@@ -124,8 +134,11 @@ static void divideColumns(Plan &plan, kernel::DispatchOp dispatch, const GpuArch
   while (width > 1 && width * pieceBytes > gpuBlocks.sectorBytes &&
          llvm::divideCeilSigned(pieces, width) * outer < gpuBlocks.columnBlocks * arch.multiprocessors)
     width /= 2;
-  int64_t groups = blockThreads / width;
-  while (groups > warpThreads / width && groups / 2 >= plan.reducedCount())
+  divideTaps(plan, dispatch);
+  // Strips are so much work that a group has two of them: combining the sums of more groups would cost as much.
+  int64_t strip = plan.reduced.empty() ? 0 : plan.reduced.back().tile;
+  int64_t groups = blockThreads / width, shares = plan.reducedCount() / (strip ? 2 * strip : 1);
+  while (groups > warpThreads / width && groups / 2 >= shares)
     groups /= 2;
   // A single warp exchanges nothing in shared memory, so this ends there at the latest.
   while (kernel::exchangedBytes(dispatch, groups * width, width, plan.vector) > arch.sharedBytesPerBlock)

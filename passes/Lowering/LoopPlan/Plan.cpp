@@ -5,6 +5,8 @@
 #include "dialects/Kernel/Analysis/LoopRules.h"
 #include "dialects/Kernel/Analysis/Space.h"
 #include "dialects/Support/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -35,11 +37,39 @@ LoopVar *Plan::neighbourLoop() {
   return !loops.empty() && kernel::hasNeighbours(walk, factors, loops.back().factors.back()) ? &loops.back() : nullptr;
 }
 
-Operation *mpc::depthwiseOf(kernel::DispatchOp dispatch) {
-  for (Operation &op : dispatch.getBody().front())
-    if (isa<graph::DepthwiseConvOp, graph::DepthwiseInputGradOp>(op))
-      return &op;
-  return nullptr;
+//===-- Windows that overlap ---------------------------------------------------------------===//
+
+/// Returns how many products an element of the op takes; 0 where it is no depthwise convolution or gradient of its
+/// input.
+static int64_t tapsOf(Operation *op) {
+  if (auto conv = dyn_cast<graph::DepthwiseConvOp>(op))
+    return llvm::product_of(conv.getKernel());
+  int64_t taps = 0;
+  if (auto gradient = dyn_cast<graph::DepthwiseInputGradOp>(op)) {
+    taps = 1;
+    for (auto [kernel, stride, dilation] :
+         llvm::zip_equal(gradient.getKernel(), gradient.getStrides(), gradient.getDilations()))
+      taps *= llvm::divideCeilSigned(dilation * (kernel - 1) + 1, stride);
+  }
+  return taps;
+}
+
+int64_t mpc::overlappingTaps(kernel::DispatchOp dispatch, ArrayRef<kernel::Dim> dims, const LoopVar &loop) {
+  Block &body = dispatch.getBody().front();
+  auto op = llvm::find_if(body, [](Operation &op) { return tapsOf(&op) > 0; });
+  if (op == body.end() || tapsOf(&*op) > mostUnrolledTaps || loop.factors.size() != 1)
+    return 0;
+  int64_t stride = 1; // of the loop's dimension
+  for (const kernel::Dim &dim : dims.drop_front(loop.factors[0] + 1))
+    stride *= dim.extent;
+  OpResult y = op->getResult(0);
+  ArrayRef<int64_t> shape = graph::shapeOf(y);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] == dims[loop.factors[0]].extent && llvm::product_of(shape.drop_front(d + 1)) == stride) {
+      std::optional<ReadRange> read = cast<IndexingOpInterface>(*op).readRange(op->getOpOperand(0), y, int64_t(d));
+      return read && read->span == 1 ? 0 : tapsOf(&*op);
+    }
+  return 0;
 }
 
 //===-- What a dispatch computes -----------------------------------------------------------===//

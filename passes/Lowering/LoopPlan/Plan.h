@@ -51,10 +51,11 @@ struct Plan {
   LoopVar *neighbourLoop();
 };
 
-/// Returns the depthwise convolution that the dispatch computes, or the gradient of one's input; null where there is
-/// none. Neighbouring points of such a dispatch read the same weights, and their windows overlap, so a strip of a GPU's
-/// thread consists of neighbours.
-mlir::Operation *depthwiseOf(kernel::DispatchOp dispatch);
+/// Returns how many products an element takes if the dispatch computes a depthwise convolution, or the gradient of
+/// one's input, whose windows overlap along the loop: it walks one spatial dimension. `dims` are those of the space.
+/// Returns 0 otherwise, and where the products are computed in a loop. On GPUs the iterations of a strip are neighbours
+/// where windows overlap, and otherwise lie as far apart as there are strips.
+int64_t overlappingTaps(kernel::DispatchOp dispatch, llvm::ArrayRef<kernel::Dim> dims, const LoopVar &loop);
 
 /// Finds the dimensions of the space, the stages and the results of a loop dispatch. The loops walk one dimension each.
 /// Fails with a located error when an op cannot be in a loop dispatch, or where the dispatch has no space.

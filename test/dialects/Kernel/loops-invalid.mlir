@@ -599,6 +599,20 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
+  func.func @broken_taps(%x: tensor<10x64xf32>) -> tensor<64xf32> {
+    // expected-error @+2 {{loops: a thread adds up 4 neighbours of a loop over one dimension, which do not divide its 10}}
+    // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
+    %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<columns 10x64 order = [0 by 4, 1] threads = 8x32>} : (tensor<10x64xf32>) -> tensor<64xf32> {
+    ^bb0(%a: tensor<10x64xf32>):
+      %y = graph.reduce_sum %a {axes = array<i64: 0>, keepdims = false} : (tensor<10x64xf32>) -> tensor<64xf32>
+      kernel.yield %y : tensor<64xf32>
+    }
+    return %0 : tensor<64xf32>
+  }
+}
+
+// -----
+module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @divided_warp(%x: tensor<10x64xf32>) -> tensor<10xf32> {
     // expected-error @+2 {{loops: a warp computes 4 rows at a time, and there are 10, which is no multiple}}
     // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
@@ -614,7 +628,7 @@ module attributes {kernel.target = #kernel.target<"sm_80">} {
 // -----
 module attributes {kernel.target = #kernel.target<"sm_80">} {
   func.func @half_warp(%x: tensor<8x64xf32>) -> tensor<8xf32> {
-    // expected-error @+2 {{loops: a block has several rows only if each is one warp of 32 threads or a power of two of them, and else one row of whole warps, not 2x64}}
+    // expected-error @+2 {{loops: a block has several rows only if each is one warp of 32 threads or fewer, a power of two, and else one row of whole warps, not 2x64}}
     // expected-note @+1 {{hint: run mpc-plan-loops again, which replaces these loops}}
     %0 = kernel.dispatch reduction "d" (%x) {loops = #kernel.loops<rows 8x64 order = [0, 1] parallel = 1 threads = 2x64>} : (tensor<8x64xf32>) -> tensor<8xf32> {
     ^bb0(%a: tensor<8x64xf32>):

@@ -23,8 +23,8 @@ using Values = llvm::SmallVector<Value>;
 } // namespace
 
 /// Windows up to this size are unrolled, so that a loop around them can be vectorised. Those of depthwise convolutions
-/// are what a network's time goes to: up to 7 x 7.
-constexpr int64_t unrollLimit = 16, depthwiseUnrollLimit = 49;
+/// are what a network's time goes to, so more of them are: up to 7 x 7 (mostUnrolledTaps).
+constexpr int64_t unrollLimit = 16;
 
 template <typename OpT>
 static Window windowOf(OpT op, Value in, Value out) {
@@ -279,7 +279,7 @@ static Value emit(graph::DepthwiseConvOp op, unsigned, ArrayRef<Index> index, El
     IndexVector at = tap(e, window, index, k, valid, never);
     return never ? Values(carried) : Values{addProduct(op, at, k, valid, carried[0], e)};
   };
-  return e.round(forEach(kernelOf(window), e.constant(type, 0), e, body, depthwiseUnrollLimit)[0], element);
+  return e.round(forEach(kernelOf(window), e.constant(type, 0), e, body, mostUnrolledTaps)[0], element);
 }
 
 static Value emit(graph::DepthwiseInputGradOp op, unsigned, ArrayRef<Index> index, ElementEmitter &e) {
@@ -288,7 +288,7 @@ static Value emit(graph::DepthwiseInputGradOp op, unsigned, ArrayRef<Index> inde
   auto step = [&](ArrayRef<Index> o, ArrayRef<Index> k, Value valid, Value sum) {
     return addProduct(op, o, k, valid, sum, e);
   };
-  return e.round(overWindows(e, window, index, type, step, depthwiseUnrollLimit), element);
+  return e.round(overWindows(e, window, index, type, step, mostUnrolledTaps), element);
 }
 
 #define ATTACH(OP) MPC_ATTACH_ELEMENTAL(context, graph::OP)
