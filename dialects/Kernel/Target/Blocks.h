@@ -54,7 +54,7 @@ struct GpuBlocks {
   int64_t strip = 4;                       ///< the most rows in which a thread takes them, where rows share operands
   int64_t windowStrip = 7;                 ///< the same where windows overlap: maps have 7, 14, 28 or 56 places
   int64_t stripBlocks = 8;                 ///< the blocks that each multiprocessor must still get then
-  int64_t rows = 4;                        ///< the warps of a block where none computes only a part of a row
+  int64_t rows = 4;                        ///< the warps of a block of short rows: each computes a row or several
   int64_t pieces = 4;                      ///< the most pieces of a row that a thread keeps in registers
   int64_t unrolledOps = 1500;              ///< the most ops that unrolling them may make
   int64_t walkedOps = 640;                 ///< the same where a loop goes through more pieces
