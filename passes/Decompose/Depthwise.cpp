@@ -16,7 +16,8 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 
-/// Code is unrolled for each position of a window, so a window has at most so many (Elemental/Ops/Pool.cpp, too).
+/// Code is unrolled for each position of a window, so a window has at most so many (mostUnrolledTaps in
+/// Elemental/ElementEmitter.h has the same number).
 static constexpr int64_t kMostPositions = 49;
 
 namespace {

@@ -37,7 +37,7 @@ private:
   mlir::Value bindLinear(llvm::ArrayRef<LoopVar> vars, mlir::Value linear, const LoopVar *unbound = nullptr);
   /// Replaces a symbol in the current point by another index.
   void move(SymbolId symbol, const Index &to);
-  /// What the results store at a point.
+  /// The elements have what the results store at a point.
   using Elements = llvm::SmallVector<Element>;
   /// Stores what was computed at several points.
   void storeAll(llvm::ArrayRef<Elements> points);
@@ -49,7 +49,7 @@ private:
   /// Calls body() at each iteration of tile number `number` of a loop, which are neighbours. They differ by constants,
   /// so the emitter and LLVM find what they share. The loop counts its tiles.
   void forStrip(const LoopVar &strip, mlir::Value number, llvm::function_ref<void()> body);
-  /// Does what storeNeighbours does at all iterations of tile number `strip` of a loop, which are neighbours.
+  /// Does what storeNeighbours does at all iterations of tile number `number` of a loop, which are neighbours.
   void storeStrip(const LoopVar &strip, mlir::Value number);
 
   /// Makes the totals the results of the stage's reductions at the current kept point.
