@@ -21,8 +21,7 @@ import models  # noqa: E402
 SOURCE = os.path.join(HERE, "..", "..")
 ENVIRONMENT = {"asan": {"ASAN_OPTIONS": "detect_leaks=1:exitcode=99", "UBSAN_OPTIONS": "print_stacktrace=1"},
                "tsan": {"TSAN_OPTIONS": "halt_on_error=1:exitcode=99", "MPC_NO_LIBGOMP": "1"}}
-# The library's tests run the slices of a loop one after another, and the runtime's tests cover threads. ThreadSanitizer therefore leaves out the many random
-# shapes.
+# The library's tests run each loop in three threads. The many random shapes take long and share their loops with the others, so ThreadSanitizer leaves them out.
 LIBRARY_FILTER = {"asan": "*", "tsan": "*-*Random*"}
 # libgomp's barriers are unknown to ThreadSanitizer, and what reads damaged files in one thread takes it long.
 RUNTIME_FILTER = {"asan": "*", "tsan": "*-*WithLibgomp:PackedProgram.DamageIsALocatedError:Readers.*:Checkpoint.AFlippedBit*"}
