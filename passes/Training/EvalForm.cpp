@@ -70,5 +70,15 @@ EvalFormCounts training::toEvalForm(EntryBuilder &entry) {
     dropout.erase();
     ++counts.dropouts;
   }
+  // mpc-recognize has taken the dropouts of attentions into them.
+  for (graph::AttentionOp attention : entry.block().getOps<graph::AttentionOp>()) {
+    if (!attention.getSeed())
+      continue;
+    attention.getSeedMutable().clear();
+    attention.getStepMutable().clear();
+    attention.removeRatioAttr();
+    attention.removeSaltAttr();
+    ++counts.dropouts;
+  }
   return counts;
 }

@@ -12,9 +12,9 @@ struct EvalFormCounts {
   llvm::SmallVector<graph::BatchNormOp, 0> withoutStatistics; ///< the norms that stay as they are
 };
 
-/// Turns a copy of the forward into evaluation form: batch normalisations take their running statistics, dropouts
-/// become the identity, and nothing is assigned. Where a variable's new value stands behind a barrier (as the import
-/// writes a buffer that the network updates), the variable's stored value takes its place.
+/// Turns a copy of the forward into evaluation form: batch normalisations take their running statistics, dropouts,
+/// also those in attentions, become the identity, and nothing is assigned. Where a variable's new value stands behind a
+/// barrier (as the import writes a buffer that the network updates), the variable's stored value takes its place.
 EvalFormCounts toEvalForm(EntryBuilder &entry);
 
 /// Returns the batch normalisations whose statistics an assigned value is made of.

@@ -67,6 +67,16 @@ def transposed():
     return g.output("logits", [BATCH, 3])
 
 
+def attention():
+    """Makes an attention of two heads that drops probabilities, as exporters compose it."""
+    g = Graph(opset=15)
+    q, k, v = (g.node("MatMul", [image(g) if name == "q" else "x", g.weight(f"{name}.weight", (5, 5))], name) for name in "qkv")
+    scores = g.node("MatMul", [q, g.node("Transpose", [k], "k.transposed", perm=[0, 1, 3, 2])], "scores")
+    p = dropped(g, g.node("Softmax", [scores], "p", axis=-1), "p.dropped")
+    g.node("Gemm", [g.node("Flatten", [g.node("MatMul", [p, v], "y")], "flat"), g.weight("fc.weight", (3, 50)), g.parameter("fc.bias", (3,))], "logits", transB=1)
+    return g.output("logits", [BATCH, 3])
+
+
 def shared():
     """Makes two convolutions with one weight, and two norms with one mean and variance. A dropout's mask is read, and a norm's next statistics are an
     output."""
@@ -213,7 +223,7 @@ def across_functions():
             raise harness.Failure(f"status {status}: {err}")
 
 
-CASES = {"inference/plain": case(plain, 2, 2), "inference/transposed": case(transposed, 3, 2), "inference/shared": case(shared, 2, 2), "inference/function": case(function, 1, 0),
+CASES = {"inference/plain": case(plain, 2, 2), "inference/transposed": case(transposed, 3, 2), "inference/shared": case(shared, 2, 2), "inference/attention": case(attention, 0, 0), "inference/function": case(function, 1, 0),
          "inference/old": case(old, 1, 1), "inference/statistics": case(statistics, 1, 1),
          "inference/without-checkpoint": without_checkpoint, "inference/across-functions": across_functions}
 

@@ -1,5 +1,5 @@
-// RUN: mpc-opt %s --mpc-attach-loss | FileCheck %s
-// RUN: mpc-opt %s --mpc-attach-loss | mpc-opt --mpc-attach-loss | FileCheck %s
+// RUN: mpc-opt %s --split-input-file --mpc-attach-loss | FileCheck %s
+// RUN: mpc-opt %s --split-input-file --mpc-attach-loss | mpc-opt --split-input-file --mpc-attach-loss | FileCheck %s
 
 // The loss is the network's own output. Batch norm, dropout and the RNG counter are in both forms.
 // CHECK: train.metrics = [{axis = 1 : i64, ignore = 2 : i64, kind = "accuracy", labels = "y", logits = "logits", name = "accuracy"}]
@@ -67,5 +67,33 @@ module {
     %w = graph.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
     %l = graph.nll_loss %lp, %labels, %w {reduction = #graph<reduction mean>, ignore_index = 2 : i64} : (tensor<8x3xf32>, tensor<8xi64>, tensor<3xf32>) -> tensor<f32>
     return %l : tensor<f32>
+  }
+}
+
+// -----
+
+// An attention drops probabilities in training alone.
+module {
+  train.variable @"rng.seed" rng : tensor<i64> = dense<1> : tensor<i64>
+  train.variable @"rng.step" counter : tensor<i64> = dense<0> : tensor<i64>
+  train.variable @w parameter : tensor<6xf32> = #train.fill<1.0>
+
+  // CHECK-LABEL: train.step @main
+  // CHECK: graph.attention %{{.*}} mask %{{.*}} dropout %{{.*}} {after = 0 : i64, ratio = {{.*}}, salt = 3 : i64, scale = {{.*}}}
+  // CHECK-LABEL: func.func @eval
+  // CHECK: graph.attention %{{.*}} mask %{{[^ ]*}} {after = 0 : i64, scale = 2.500000e-01 : f64}
+  // CHECK-LABEL: func.func @predict
+  // CHECK: graph.attention %{{.*}} mask %{{[^ ]*}} {after = 0 : i64, scale = 2.500000e-01 : f64}
+  func.func @forward(%x: tensor<2x4x5x6xf32> {train.name = "x", train.batched}, %mask: tensor<2x1x1x5xi1> {train.name = "mask", train.batched},
+                     %target: tensor<2x4x5x6xf32> {train.name = "target", train.batched}) -> (tensor<2x4x5x6xf32> {train.name = "y"}, tensor<f32> {train.name = "loss"}) {
+    %seed = train.read @"rng.seed" : tensor<i64>
+    %step = train.read @"rng.step" : tensor<i64>
+    %w = train.read @w : tensor<6xf32>
+    %q = graph.mul %x, %w : (tensor<2x4x5x6xf32>, tensor<6xf32>) -> tensor<2x4x5x6xf32>
+    %y:3 = graph.attention %q, %x, %x mask %mask dropout %seed, %step {scale = 0.25 : f64, after = 0 : i64, ratio = 0.5 : f64, salt = 3 : i64}
+      : (tensor<2x4x5x6xf32>, tensor<2x4x5x6xf32>, tensor<2x4x5x6xf32>, tensor<2x1x1x5xi1>, tensor<i64>, tensor<i64>) -> (tensor<2x4x5x6xf32>, tensor<2x4x5x1xf32>, tensor<2x4x5x1xf32>)
+    %d = graph.sub %y#0, %target : (tensor<2x4x5x6xf32>, tensor<2x4x5x6xf32>) -> tensor<2x4x5x6xf32>
+    %l = graph.reduce_sum %d {axes = array<i64: 0, 1, 2, 3>, keepdims = false} : (tensor<2x4x5x6xf32>) -> tensor<f32>
+    return %y#0, %l : tensor<2x4x5x6xf32>, tensor<f32>
   }
 }
