@@ -244,6 +244,10 @@ class Scores(torch.nn.Module):
         self.fc = torch.nn.Linear(features, classes)
     def forward(self, x):
         return self.fc(x)
+class Packed(Scores):
+    def forward(self, x, lengths):
+        packed = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        return self.fc(torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True, total_length=x.shape[1])[0])
 ready = Scores()
 text = "no module"
 def number():
@@ -327,6 +331,8 @@ CASES = {
     "command/set": command_refused("--set classes", "mine.py:Scores", "--set", "classes", *IN),
     "command/input": command_refused("--input x is not understood", "mine.py:Scores", "--input", "x", "-o", "m.onnx"),
     "command/type": command_refused("torch has no type 'f32'", "mine.py:Scores", "--input", "x=2x4:f32", "-o", "m.onnx"),
+    "command/length-0": command_refused(r"these inputs for the reference: RuntimeError: Length of all samples.*mine.py:\d+.\nhint: .*lengths above 0", "mine.py:Packed", "--input", "x=2x3x4",
+                                        "--input", "lengths=2:int64:1", "--reference", "r.npz", "--loss", "mse:output_0:y", "-o", "m.onnx"),
     "command/free": command_refused("--free x=n is not understood", "mine.py:Scores", "--free", "x=n", *IN),
     "command/weights": command_refused("none.pt", "mine.py:Scores", "--weights", "none.pt", *IN),
     "command/freeze-regex": command_refused("--freeze", "mine.py:Scores", "--freeze", "(", *IN),

@@ -126,8 +126,15 @@ def reference(module, inputs, outputs, text, labels, graph, program, names):
 
 def chosen_loss(made, inputs, outputs, text, labels, graph):
     """Returns (loss, {name: target}, the names of drawn ones, notes). A target is an input of forward, one of `labels`, or drawn in the shape that the prediction asks for."""
-    with torch.no_grad():
-        result, _ = draws.run(draws.without_dropout(made)[0], inputs)
+    try:
+        with torch.no_grad():
+            result, _ = draws.run(draws.without_dropout(made)[0], inputs)
+    except ExportError:
+        raise
+    except Exception as error:  # forward may throw anything
+        raise ExportError(f"PyTorch cannot run forward with these inputs for the reference: {type(error).__name__}: {' '.join(str(error).split())[:300]}{at(place_of(error))}\n"
+                          "hint: --input NAME=SHAPE:int64:BELOW draws numbers from 0 to BELOW - 1; where forward takes others, such as lengths above 0, "
+                          "call export() of tools/torch/export.py with tensors that it takes, or export without a reference") from error
     found = named_outputs(result, outputs)
     notes = [] if text else [f"the loss of the reference is --loss {losses.inferred(found)}, as mpc would choose"]
     loss = losses.parse(text or losses.inferred(found), list(found))
