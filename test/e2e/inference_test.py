@@ -223,8 +223,8 @@ def across_functions():
             raise harness.Failure(f"status {status}: {err}")
 
 
-CASES = {"inference/plain": case(plain, 2, 2), "inference/transposed": case(transposed, 3, 2), "inference/shared": case(shared, 2, 2), "inference/attention": case(attention, 0, 0), "inference/function": case(function, 1, 0),
-         "inference/old": case(old, 1, 1), "inference/statistics": case(statistics, 1, 1),
+CASES = {"inference/plain": case(plain, 2, 2), "inference/transposed": case(transposed, 3, 2), "inference/shared": case(shared, 2, 2), "inference/function": case(function, 1, 0),
+         "inference/attention": case(attention, 0, 0), "inference/old": case(old, 1, 1), "inference/statistics": case(statistics, 1, 1),
          "inference/without-checkpoint": without_checkpoint, "inference/across-functions": across_functions}
 
 if __name__ == "__main__":

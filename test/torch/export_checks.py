@@ -332,7 +332,7 @@ CASES = {
     "command/input": command_refused("--input x is not understood", "mine.py:Scores", "--input", "x", "-o", "m.onnx"),
     "command/type": command_refused("torch has no type 'f32'", "mine.py:Scores", "--input", "x=2x4:f32", "-o", "m.onnx"),
     "command/length-0": command_refused(r"these inputs for the reference: RuntimeError: Length of all samples.*mine.py:\d+.\nhint: .*lengths above 0", "mine.py:Packed", "--input", "x=2x3x4",
-                                        "--input", "lengths=2:int64:1", "--reference", "r.npz", "--loss", "mse:output_0:y", "-o", "m.onnx"),
+                                        "--input", "lengths=2:int64:1", "--reference", "r.npz", "--loss", "mse:output:y", "-o", "m.onnx"),
     "command/free": command_refused("--free x=n is not understood", "mine.py:Scores", "--free", "x=n", *IN),
     "command/weights": command_refused("none.pt", "mine.py:Scores", "--weights", "none.pt", *IN),
     "command/freeze-regex": command_refused("--freeze", "mine.py:Scores", "--freeze", "(", *IN),

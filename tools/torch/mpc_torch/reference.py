@@ -32,6 +32,11 @@ FLOAT16_SCALES = (1024.0, 64.0, 1.0)
 ROUNDING = 2e-6
 
 
+def cannot_run(how, error, hint):
+    """Returns the error that says that forward raised another one."""
+    return ExportError(f"PyTorch cannot run forward {how} for the reference: {type(error).__name__}: {' '.join(str(error).split())[:300]}{at(place_of(error))}\nhint: {hint}")
+
+
 class Step:
     """The loss, the gradients and the mode of one step of a copy of a module."""
 
@@ -47,8 +52,7 @@ class Step:
             raise
         except Exception as error:  # forward may throw anything
             kind = "float64" if own else "its own precision"
-            raise ExportError(f"PyTorch cannot run forward in {kind} for the reference: {type(error).__name__}: {' '.join(str(error).split())[:300]}{at(place_of(error))}\n"
-                              "hint: make new tensors in the type of others (x.new_zeros), or export without a reference") from error
+            raise cannot_run(f"in {kind}", error, "make new tensors in the type of others (x.new_zeros), or export without a reference") from error
         if not found.requires_grad:
             raise ExportError(f"the loss {loss.text} depends on no parameter that requires a gradient\nhint: name another loss with --loss, or unfreeze parameters")
         made.zero_grad()
@@ -132,9 +136,8 @@ def chosen_loss(made, inputs, outputs, text, labels, graph):
     except ExportError:
         raise
     except Exception as error:  # forward may throw anything
-        raise ExportError(f"PyTorch cannot run forward with these inputs for the reference: {type(error).__name__}: {' '.join(str(error).split())[:300]}{at(place_of(error))}\n"
-                          "hint: --input NAME=SHAPE:int64:BELOW draws numbers from 0 to BELOW - 1; where forward takes others, such as lengths above 0, "
-                          "call export() of tools/torch/export.py with tensors that it takes, or export without a reference") from error
+        raise cannot_run("with these inputs", error, "--input NAME=SHAPE:int64:BELOW draws numbers from 0 to BELOW - 1; where forward takes others, such as lengths above 0, "
+                         "call export() of tools/torch/export.py with tensors that it takes, or export without a reference") from error
     found = named_outputs(result, outputs)
     notes = [] if text else [f"the loss of the reference is --loss {losses.inferred(found)}, as mpc would choose"]
     loss = losses.parse(text or losses.inferred(found), list(found))
