@@ -256,10 +256,14 @@ def number():
 
 
 def command(*arguments):
-    """Runs the tool as a command, with the modules of MODULES in a file. Returns (status, what it says, new files of the folder)."""
+    """Runs the tool as a command, with the modules of MODULES in mine.py and in parts/layers.py, which parts/net.py imports as `layers`.
+
+    Returns (status, what it says, new files of the folder)."""
     with harness.folder() as folder:
-        with open(f"{folder}/mine.py", "w") as out:
-            out.write(MODULES)
+        os.mkdir(f"{folder}/parts")
+        for name, text in (("mine.py", MODULES), ("parts/layers.py", MODULES), ("parts/net.py", "from layers import Scores\n")):
+            with open(f"{folder}/{name}", "w") as out:
+                out.write(text)
         before = set(os.listdir(folder))
         done = subprocess.run([sys.executable, "-B", TOOL, *arguments], cwd=folder, capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr, sorted(set(os.listdir(folder)) - before)
@@ -319,6 +323,10 @@ CASES = {
     "refused/name-of-an-input": refused("the output 'x' has the name", Pair, row, outputs=["x", "y"]),
     "refused/branches": refused(r"torch cannot export this module: .*export_checks.py:\d+.\nhint: forward decides by values", lambda: Branching(4, 4), row),
     "command/file": commanded("mine.py:Scores", "--set", "classes=5", "--input", "x=2x4", "--output", "logits", said="2 parameters to train"),
+    "command/beside-the-file": commanded("parts/net.py:Scores", "--input", "x=2x4", said="2 parameters to train"),
+    "command/in-the-current-folder": commanded("parts.layers:Scores", "--input", "x=2x4", said="2 parameters to train"),
+    "command/import-not-found": command_refused("No module named 'layers'\nhint: install 'layers', or set PYTHONPATH", "parts.net:Scores", *IN),
+    "command/no-such-package": command_refused("No module named 'none'\nhint: write package.module:NAME", "none.net:Scores", *IN),
     "command/object": commanded("mine.py:ready", "--input", "x=2x4:float32", "--output", "logits"),
     "command/freeze": commanded("mine.py:Scores", "--input", "x=2x4", "--freeze", "bias", said="1 parameters to train"),
     "command/no-colon": command_refused("names no object", "mine.py", *IN),

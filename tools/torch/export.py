@@ -106,18 +106,27 @@ def write(model, path):
 
 
 def load_object(text):
-    """Returns the object NAME of `package.module:NAME` or `file.py:NAME`."""
+    """Returns the object NAME of `package.module:NAME` or `file.py:NAME`.
+
+    Modules are found as `python -m package.module` and `python file.py` find them: in the current folder, and beside the file."""
     place, _, name = text.rpartition(":")
     if not place:
         raise ExportError(f"'{text}' names no object\nhint: write package.module:NAME or file.py:NAME")
+    is_file = place.endswith(".py")
+    sys.path.insert(0, os.path.dirname(os.path.abspath(place)) if is_file else os.getcwd())
     try:
-        if place.endswith(".py"):
+        if is_file:
             spec = importlib.util.spec_from_file_location("exported_module", place)
             found = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(found)
         else:
             found = importlib.import_module(place)
         return functools.reduce(getattr, name.split("."), found)
+    except ModuleNotFoundError as error:
+        hint = "write package.module:NAME or file.py:NAME"
+        if is_file or not f"{place}.".startswith(f"{error.name}."):
+            hint = f"install '{error.name}', or set PYTHONPATH to the folder that holds it"
+        raise ExportError(f"'{text}': {error}\nhint: {hint}") from None
     except (ImportError, FileNotFoundError, AttributeError) as error:
         raise ExportError(f"'{text}': {error}\nhint: write package.module:NAME or file.py:NAME") from None
 
