@@ -236,6 +236,28 @@ TEST(TorchTraining, LabelSmoothingComesBack) {
   EXPECT_FALSE(notes(r, "label smoothing"));
 }
 
+TEST(TorchTraining, RowsOfPaddingHaveNoGradient) {
+  auto embedding = [](const std::string &arguments) {
+    TorchModel m;
+    m.module("p_w", "PARAMETER", "w")
+        .weight("w", {5, 4})
+        .input("t", {int64_t(2), int64_t(3)}, onnx::TensorProto::INT64);
+    m.call("Gather", {"w", "t"}, "y", "embedding", "%p_w, %t" + arguments);
+    m.output("y");
+    return m;
+  };
+  Imported r = embedding(", 2").run();
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_EQ(count(r.ir, "graph.stop_gradient"), 1u) << r.ir;
+  EXPECT_EQ(count(r.ir, "graph.select"), 1u) << r.ir;
+  for (const char *none : {"", ", -1", ", -1, False, True", ", None", ", 99999999999999999999"}) {
+    r = embedding(none).run();
+    ASSERT_TRUE(r.ok()) << none << r.diagnostics;
+    EXPECT_EQ(count(r.ir, "graph.stop_gradient"), 0u) << none << r.ir;
+  }
+  EXPECT_NE(embedding(", -1, True").run().diagnostics.find("scale_grad_by_freq=True"), std::string::npos);
+}
+
 TEST(TorchTraining, NumbersThatNoCallHasAreRefusedOrIgnored) {
   const std::vector<std::pair<std::string, Attribute>> mean = {{"reduction", std::string("mean")}};
   for (const char *smoothing : {"inf", "7.5", "-1"})

@@ -48,7 +48,7 @@ try:
     import onnxscript  # noqa: F401 (torch's exporter needs it)
     import torch
 
-    from mpc_torch import dropouts, finish, naming
+    from mpc_torch import attention, dropouts, finish, naming
     from mpc_torch.capture import capture
     from mpc_torch.errors import ExportError
     from mpc_torch.reference import reference as step_of_pytorch
@@ -76,6 +76,7 @@ def export(module, inputs, path, *, outputs=None, dynamic=None, batch="batch", o
     names = naming.name_values(captured, module)
     model = captured.program.model_proto
     finish.batch_norms_in_training_form(model.graph)
+    attention.empty_rows(model.graph)
     dropouts.activate(model.graph)
     finish.mark_stops(model.graph)
     finish.mark_frozen(model.graph, module)

@@ -10,7 +10,7 @@ import warnings
 
 import torch
 
-from . import recurrent, stops
+from . import embeddings, recurrent, stops
 from .errors import ExportError, at, place_of
 
 GRAD_REGION = "wrap_with_set_grad_enabled"
@@ -27,6 +27,7 @@ class Captured:
 
 def capture(module, inputs, outputs, dynamic, batch, opset, accept_functions):
     check_names(module, inputs, outputs)
+    stops.refuse_hooks(module)
     inputs, constants = without_constants(inputs)
     shapes = free_dimensions(inputs, dynamic or {}, batch)
     gradients = stops.GradientStops()
@@ -34,6 +35,8 @@ def capture(module, inputs, outputs, dynamic, batch, opset, accept_functions):
             marking_exporter(gradients) as traced, compiled_anew():
         program = exported(module, kwargs=inputs, opset_version=opset, dynamic_shapes=shapes, input_names=list(inputs))
     refuse_other_names(program, shapes or {})
+    if gradients.hooks:
+        raise ExportError(f"forward registers a hook on a gradient{at(gradients.hooks[0])}, which the file would lose\n{stops.NO_HOOK}")
     if gradients.custom and not accept_functions:
         name, place = gradients.custom[0]
         raise ExportError(f"forward applies the autograd.Function '{name}'{at(place)}: its backward cannot be in the file, and mpc would differentiate its forward\n"
@@ -106,12 +109,14 @@ def marking_exporter(gradients):
             if any(GRAD_REGION in str(node.target) for part in parts for node in part.graph.nodes):
                 raise ExportError("forward has a no_grad region, and torch can only capture this module with strict=True, which loses it\n"
                                   "hint: use detach() instead of the region")
+            embeddings.keep_padding(program)
             traced.append(program)
             return program
         gradients.custom.clear()
         with gradients.functions_seen(), gradients:
             program = export(module, *arguments, **keywords)
         stops.detached_out_of_place(program)
+        embeddings.keep_padding(program)
         if region_in_body(program.graph_module):
             raise ExportError("the body of a scan, a while_loop or a cond has a no_grad region, which the file would lose\nhint: use detach() instead of the region")
         traced.append(program)

@@ -21,6 +21,7 @@ from torch.utils import _pytree as pytree
 from .errors import ExportError, at, place_now
 
 IN_PLACE_OPERATORS = {f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift")} | {"__setitem__"}
+NO_HOOK = "hint: remove the hook; forward can say that the gradient of x is scaled by s: s * x + ((1 - s) * x).detach()"
 NOT_VALUES = {"requires_grad_", "detach_", "retain_grad", "share_memory_"}  # they change flags, not values
 
 
@@ -41,15 +42,28 @@ def changed_by(function, arguments, keywords):
     return [value for value in pytree.tree_leaves(changed) if isinstance(value, torch.Tensor)]
 
 
+def refuse_hooks(module):
+    """Refuses hooks of a module that change gradients, of which torch's exporter leaves no trace."""
+    for name, parameter in module.named_parameters():
+        if parameter._backward_hooks or getattr(parameter, "_post_accumulate_grad_hooks", None):
+            raise ExportError(f"the parameter '{name}' has a hook on its gradient, which the file would lose\n{NO_HOOK}")
+    for name, part in module.named_modules():
+        if part._backward_hooks or part._backward_pre_hooks:
+            raise ExportError(f"the module '{name or type(part).__name__}' has a backward hook, which the file would lose\n{NO_HOOK}")
+
+
 class GradientStops(TorchFunctionMode):
-    """Detaches the arguments of calls that are made while gradients are disabled. `custom` collects (name, place) of the autograd.Functions that were applied."""
+    """Detaches the arguments of calls that are made while gradients are disabled. `custom` collects (name, place) of the autograd.Functions that were applied, and `hooks` the places
+    where forward registers a hook on a gradient. (An error here would make torch try another way to capture the module, which loses the hook.)"""
 
     def __init__(self):
         super().__init__()
-        self.custom, self.depth = [], 0
+        self.custom, self.hooks, self.depth = [], [], 0
 
     def __torch_function__(self, function, types, arguments=(), keywords=None):
         keywords = keywords or {}
+        if function in (torch.Tensor.register_hook, torch.Tensor.register_post_accumulate_grad_hook):
+            self.hooks.append(place_now())
         if getattr(function, "__name__", "") == "__set__" and getattr(function, "__self__", None) is torch.Tensor.data:
             raise ExportError(f"forward assigns to .data of a tensor{at(place_now())}, of which torch's exporter leaves no trace\n"
                               "hint: write self.buffer.copy_(new) to a registered buffer, which each step of training then updates; parameters are changed by the optimizer alone")

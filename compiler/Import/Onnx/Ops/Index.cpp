@@ -3,11 +3,30 @@
 #include "compiler/Import/Onnx/Fold.h"
 #include "compiler/Import/Onnx/Import.h"
 #include "compiler/Import/Onnx/Ops/Places.h"
+#include "compiler/Import/Onnx/Torch/Metadata.h"
 
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::graph;
 using namespace mpc::onnx_import;
+
+/// Lets the gradient end where an embedding of torch looks up its row of padding (`padding_idx`), of which ONNX has no
+/// word. `y` is what the Gather gives.
+static Value withoutPadding(Node &n, int64_t axis, Value y) {
+  std::optional<torch::EmbeddingCall> embedding = torch::Metadata::embeddingCallOf(n.proto);
+  if (!embedding || axis != 0 || n.rank(0) != 2)
+    return y;
+  if (embedding->scalesByFrequency)
+    n.fail("the embedding of the torch module has scale_grad_by_freq=True, which ONNX cannot say",
+           "make it without scale_grad_by_freq");
+  if (!embedding->padding)
+    return y;
+  Shape spread(n.shape(1));
+  spread.push_back(1);
+  Value ids = n.in(1);
+  Value isPadding = n.compare(Predicate::eq, ids, n.number(double(*embedding->padding), ids));
+  return n.select(n.reshape(isPadding, spread), n.unary<StopGradientOp>(y), y);
+}
 
 static void gather(Node &n) {
   int64_t axis = n.axis(n.intAttribute("axis", 0), n.rank(0)), extent = n.shape(0)[axis];
@@ -31,14 +50,15 @@ static void gather(Node &n) {
       sizes[axis] = 1;
       llvm::append_range(shape, n.shape(1));
       llvm::append_range(shape, n.shape(0).drop_front(axis + 1));
-      return n.out(0, n.reshape(n.slice(n.in(0), starts, sizes, Shape(n.rank(0), 1)), shape));
+      Value line = n.reshape(n.slice(n.in(0), starts, sizes, Shape(n.rank(0), 1)), shape);
+      return n.out(0, withoutPadding(n, axis, line));
     }
   }
   if (countsUp(n.entry(0)))
     n.import.markLengths(n.in(1), extent - 1, n.loc);
   else
     n.import.markIndices(n.in(1), extent, n.loc);
-  n.out(0, n.gather(n.in(0), n.in(1), axis));
+  n.out(0, withoutPadding(n, axis, n.gather(n.in(0), n.in(1), axis)));
 }
 
 static void gatherElements(Node &n) {

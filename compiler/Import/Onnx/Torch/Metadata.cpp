@@ -153,6 +153,19 @@ std::optional<LossCall> Metadata::lossCallOf(const onnx::NodeProto &node) {
   return loss;
 }
 
+std::optional<EmbeddingCall> Metadata::embeddingCallOf(const onnx::NodeProto &node) {
+  std::optional<Call> call = callOf(node);
+  // embedding(weight, indices, padding_idx, scale_grad_by_freq)
+  if (!call || call->target != "embedding")
+    return std::nullopt;
+  EmbeddingCall embedding;
+  int64_t padding = -1;
+  if (call->args.size() > 2 && !StringRef(call->args[2]).getAsInteger(10, padding) && padding >= 0)
+    embedding.padding = padding;
+  embedding.scalesByFrequency = call->args.size() > 3 && call->args[3] == "True";
+  return embedding;
+}
+
 double Metadata::attentionDropout(const Call &call) {
   // scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal)
   return call.target == "scaled_dot_product_attention" ? numberAt(call, 4) : 0;

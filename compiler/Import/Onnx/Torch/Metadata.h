@@ -43,6 +43,12 @@ struct LossCall {
   double labelSmoothing = 0; // the exporter drops it
 };
 
+/// What the call of an embedding says of the gradient of its table.
+struct EmbeddingCall {
+  std::optional<int64_t> padding; // the row that gets none
+  bool scalesByFrequency = false; // that of a row is divided by how often the batch reads the row
+};
+
 class Metadata {
 public:
   explicit Metadata(const onnx::ModelProto &);
@@ -70,6 +76,8 @@ public:
   static bool stopsGradient(const onnx::NodeProto &);
   /// The call that a loss on classes comes from; nullopt where the file does not say it.
   static std::optional<LossCall> lossCallOf(const onnx::NodeProto &);
+  /// The embedding that a node comes from; nullopt for other nodes.
+  static std::optional<EmbeddingCall> embeddingCallOf(const onnx::NodeProto &);
   /// The probability of the dropout in a scaled_dot_product_attention, of which the exporter writes the inference form;
   /// 0 for other calls.
   static double attentionDropout(const Call &);
