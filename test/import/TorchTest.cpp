@@ -170,6 +170,11 @@ TEST(Torch, NodesThatWereTakenForOthersAreNoticed) {
   // A module may have parameters that it does not use, and tied parameters have two names.
   EXPECT_TRUE(parallel("%layer_norm").ok());
   EXPECT_TRUE(parallel("%dropout_3").ok());
+  // No node makes the bodies of torch.cond, nor their arguments.
+  EXPECT_TRUE(parallel("%true_graph_0, %false_graph_12, (%layer_norm,)").ok());
+  EXPECT_TRUE(parallel("%arg10_1").ok());
+  EXPECT_FALSE(parallel("%true_graph").ok());
+  EXPECT_FALSE(parallel("%arg_1").ok());
   EXPECT_FALSE(parallel("%expand_1").ok()); // expands a parameter, such as a class token
 }
 

@@ -345,6 +345,16 @@ void Restoration::findMissing() {
             find(input)->dims_size() > 1)
           computed = input;
   });
+  // A body of cond, scan or while_loop has a name such as true_graph_0, and its arguments are arg0_1, arg1_1 and so on.
+  // No node makes these.
+  auto isNumber = [](StringRef text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == StringRef::npos;
+  };
+  auto isOfBody = [&](StringRef value) {
+    auto [kind, number] = value.rsplit("_graph_");
+    return (!kind.empty() && isNumber(number)) ||
+           (value.consume_front("arg") && value.consume_back("_1") && isNumber(value));
+  };
   std::string dangling;
   for (const Call &call : calls)
     for (const std::string &argument : call.args)
@@ -352,7 +362,7 @@ void Restoration::findMissing() {
         if (const Origin *origin = metadata.origin(value.str()))
           given.insert(origin->target);
         else if (value.consume_front("%") && !metadata.isInput(value.str()) && !made.count(value.str()) &&
-                 !doesNothing(value) && dangling.empty())
+                 !doesNothing(value) && !isOfBody(value) && dangling.empty())
           dangling = value.str();
       }
   for (const auto &[name, kind] : metadata.tensors()) {
