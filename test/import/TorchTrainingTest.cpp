@@ -258,6 +258,34 @@ TEST(TorchTraining, RowsOfPaddingHaveNoGradient) {
   EXPECT_NE(embedding(", -1, True").run().diagnostics.find("scale_grad_by_freq=True"), std::string::npos);
 }
 
+TEST(TorchTraining, AClampPassesNoGradientAtItsBounds) {
+  auto clamp = [](const std::string &target) {
+    TorchModel m = stopped();
+    m.scalar("low", 0).scalar("high", 6);
+    m.call("Max", {"mul", "low"}, "max", target, "%mul, %scalar_tensor_default, %scalar_tensor_default_1");
+    m.call("Min", {"max", "high"}, "y", target, "%mul, %scalar_tensor_default, %scalar_tensor_default_1");
+    return m;
+  };
+  Imported r = clamp("clamp").run();
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_EQ(count(r.ir, "graph.clip"), 2u) << r.ir;
+  r = clamp("maximum").run();
+  EXPECT_EQ(count(r.ir, "graph.clip"), 0u) << r.ir;
+  EXPECT_EQ(count(r.ir, "graph.max"), 1u) << r.ir;
+}
+
+TEST(TorchTraining, CastsOfNumbersToTheTypeOfATensorAreNumbers) {
+  TorchModel m = stopped();
+  m.scalar("low", 0).scalar("high", 6);
+  m.node("CastLike", {"low", "mul"}, {"lowest"});
+  m.node("CastLike", {"high", "mul"}, {"highest"});
+  m.call("Clip", {"mul", "lowest", "highest"}, "y", "relu6", "%mul");
+  Imported r = m.run();
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_EQ(count(r.ir, "graph.clip"), 1u) << r.ir;
+  EXPECT_EQ(count(r.ir, "graph.max"), 0u) << r.ir;
+}
+
 TEST(TorchTraining, NumbersThatNoCallHasAreRefusedOrIgnored) {
   const std::vector<std::pair<std::string, Attribute>> mean = {{"reduction", std::string("mean")}};
   for (const char *smoothing : {"inf", "7.5", "-1"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cases of export_checks.py on gradients that ONNX has no word for: rows of padding in embeddings, queries that see no key, and hooks."""
+"""Cases of export_checks.py on gradients that ONNX has no word for: rows of padding in embeddings, queries that see no key, numbers at the bounds of a clamp, and hooks."""
 import onnx
 import torch
 from torch import nn
@@ -116,6 +116,24 @@ def leaves_softmax_alone():
         expect(not any(node.op_type == "IsNaN" for node in graph.node), "the softmax of the user's own is guarded")
 
 
+class AtItsBound(nn.Module):
+    """A layer whose results are 0 at first, behind a function that has a bound there."""
+
+    def __init__(self, bounded):
+        super().__init__()
+        self.fc, self.bounded = nn.Linear(8, 5), bounded
+        nn.init.zeros_(self.fc.weight)
+        nn.init.zeros_(self.fc.bias)
+
+    def forward(self, x):
+        y = self.fc(x)
+        return self.bounded(y) + 0.1 * y
+
+
+def at_bound(bounded):
+    return trains(lambda: AtItsBound(bounded), lambda: {"x": torch.randn(3, 6, 8)})
+
+
 class Hooked(nn.Linear):
     """A layer with a hook on its weight, on itself or on its result."""
 
@@ -163,6 +181,12 @@ CASES = {
     "hidden/encoder": trains(Encoder, tokens, ops={"IsNaN": 2}),
     "hidden/half": in_half_precision,
     "hidden/own-softmax": leaves_softmax_alone,
+    "bound/relu6": at_bound(functional.relu6),
+    "bound/hardtanh": at_bound(lambda y: functional.hardtanh(y, -1, 0)),
+    "bound/clamp": at_bound(lambda y: y.clamp(0, 1)),
+    "bound/clamp-min": at_bound(lambda y: y.clamp(min=0)),
+    "bound/clamp-max": at_bound(lambda y: y.clamp(max=0)),
+    "bound/maximum": at_bound(lambda y: torch.maximum(y, torch.zeros(()))),
     "refused/hook-of-a-weight": hooked("weight", "the parameter 'weight' has a hook on its gradient"),
     "refused/hook-of-a-module": hooked("module", "the module 'Hooked' has a backward hook"),
     "refused/hook-of-a-value": hooked("result", r"forward registers a hook on a gradient \(.*gradient_cases.py:\d+\)"),

@@ -245,11 +245,13 @@ static const llvm::StringMap<std::pair<int64_t (*)(int64_t), double (*)(double)>
   return map;
 }
 
-/// Whether all inputs are constants whose elements may be computed here.
+/// Whether all inputs are constants whose elements may be computed here. Of CastLike's inputs the second says a type
+/// alone.
 static bool allConstant(Node &n) {
-  if (n.numInputs() == 0)
+  const size_t count = n.proto.op_type() == "CastLike" ? std::min<size_t>(n.numInputs(), 1) : n.numInputs();
+  if (count == 0)
     return false;
-  for (size_t i = 0; i < n.numInputs(); ++i)
+  for (size_t i = 0; i < count; ++i)
     if (!n.has(i) || n.isSequence(i) || !n.entry(i).constant || n.entry(i).constant->size() > kMaxFolded)
       return false;
   return true;

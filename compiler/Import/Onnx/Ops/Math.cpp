@@ -1,6 +1,7 @@
 //===- Math.cpp - elementwise arithmetic and activations ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Node.h"
+#include "compiler/Import/Onnx/Torch/Metadata.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -30,6 +31,23 @@ static void variadic(Node &n) {
   for (size_t i = 1; i < n.numInputs(); ++i)
     y = n.binary<OpT>(y, n.in(i));
   n.out(0, y);
+}
+
+/// Max and Min. torch's exporter writes a clamp by numbers as these, and a clamp passes no gradient at its bound, where
+/// torch.maximum passes half of it.
+template <typename OpT>
+static void extreme(Node &n) {
+  std::optional<torch::Call> call = torch::Metadata::callOf(n.proto);
+  const bool isClamp = call && call->target == "clamp" && n.numInputs() == 2 && isFloat(n.element(0)) &&
+                       n.entry(1).constant && n.rank(1) == 0;
+  const double bound = isClamp ? n.constantNumber(1, "bound") : 0;
+  if (!isClamp || std::isnan(bound))
+    return variadic<OpT>(n);
+  const double infinity = std::numeric_limits<double>::infinity();
+  n.out(0, n.make<ClipOp>(n.in(0), [&](auto &p) {
+              p.min = n.b.getF64FloatAttr(std::is_same_v<OpT, MaxOp> ? bound : -infinity);
+              p.max = n.b.getF64FloatAttr(std::is_same_v<OpT, MaxOp> ? infinity : bound);
+            }).getY());
 }
 static void mean(Node &n) {
   Value y = n.floatIn(0);
@@ -264,8 +282,8 @@ OpFamily onnx_import::mathOps() {
       {"Div", 7, kMaxOpset, 2, 1, "", "", broadcasting<DivOp>},
       {"Mod", 10, kMaxOpset, 2, 1, "", "", mod},
       {"Pow", 7, kMaxOpset, 2, 1, "", "", pow},
-      {"Min", 8, kMaxOpset, kAnyNumber, 1, "", "", variadic<MinOp>},
-      {"Max", 8, kMaxOpset, kAnyNumber, 1, "", "", variadic<MaxOp>},
+      {"Min", 8, kMaxOpset, kAnyNumber, 1, "", "", extreme<MinOp>},
+      {"Max", 8, kMaxOpset, kAnyNumber, 1, "", "", extreme<MaxOp>},
       {"Sum", 8, kMaxOpset, kAnyNumber, 1, "+", "", variadic<AddOp>},
       {"Mean", 8, kMaxOpset, kAnyNumber, 1, "", "", mean},
       {"Clip", 7, kMaxOpset, {1, 11, 3}, 1, "", "", clip},
