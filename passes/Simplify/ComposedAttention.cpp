@@ -28,8 +28,6 @@ struct Scores {
 /// Walks from the softmax to the product. Each op on the way has one user, so that nothing else needs the scores.
 class ScoresMatcher {
 public:
-  /// `guarded`: zeros take the place of NaN behind the softmax.
-  explicit ScoresMatcher(bool guarded) : guarded(guarded) {}
   std::optional<Scores> match(Value z) {
     shape = Shape(shapeOf(z));
     return walk(z) ? std::optional(scores) : std::nullopt;
@@ -90,22 +88,15 @@ private:
   }
 
   /// Takes a bias that is 0 for some keys and minus infinity for the others as a mask, which takes less memory. (A
-  /// finite number that is added is no mask: where it hides all keys of a query, their scores still have gradients.
-  /// The lowest number of a type is one where the softmax is guarded: torch's exporter writes boolean masks so, and a
-  /// query that sees no key gets zeros from torch's attention.)
+  /// finite number that is added is no mask: where it hides all keys of a query, their scores still have gradients.)
   bool takeHiding(Value bias) {
     auto select = bias.getDefiningOp<SelectOp>();
     if (!select)
       return false;
     std::optional<double> on = splatNumber(select.getOnTrue()), off = splatNumber(select.getOnFalse());
-    auto hides = [&](std::optional<double> number) {
-      auto type = cast<FloatType>(elementOf(bias));
-      APFloat lowest = APFloat::getLargest(type.getFloatSemantics(), /*Negative=*/true);
-      return number == -INFINITY || (guarded && number == lowest.convertToDouble());
-    };
-    if (on == 0.0 && hides(off))
+    if (on == 0.0 && off == -INFINITY)
       return takeMask(select.getCondition(), /*hides=*/false, -INFINITY);
-    return off == 0.0 && hides(on) && takeMask(select.getCondition(), /*hides=*/true, -INFINITY);
+    return off == 0.0 && on == -INFINITY && takeMask(select.getCondition(), /*hides=*/true, -INFINITY);
   }
 
   bool takeMask(Value condition, bool hides, double fill) {
@@ -127,7 +118,6 @@ private:
     });
   }
 
-  const bool guarded;
   Shape shape;
   Scores scores;
   bool scaled = false;
@@ -221,7 +211,7 @@ struct ComposedAttention : OpRewritePattern<MatMulOp> {
     auto softmax = p.getDefiningOp<SoftmaxOp>();
     if (!softmax || !(zeroRows || p.hasOneUse()) || int64_t(softmax.getAxis()) != rank - 1)
       return failure();
-    std::optional<Scores> scores = ScoresMatcher(zeroRows).match(softmax.getX());
+    std::optional<Scores> scores = ScoresMatcher().match(softmax.getX());
     if (!scores || scores->product.getTransposeA() || !std::isfinite(scores->scale))
       return failure();
     MatMulOp product = scores->product;

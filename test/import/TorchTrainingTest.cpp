@@ -269,9 +269,49 @@ TEST(TorchTraining, AClampPassesNoGradientAtItsBounds) {
   Imported r = clamp("clamp").run();
   ASSERT_TRUE(r.ok()) << r.diagnostics;
   EXPECT_EQ(count(r.ir, "graph.clip"), 2u) << r.ir;
+  // The bounds are tensors of the module, at which a clamp passes half of the gradient.
+  TorchModel m = stopped();
+  m.scalar("low", 0);
+  m.call("Max", {"mul", "low"}, "y", "clamp", "%mul, %b_low");
+  r = m.run();
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_EQ(count(r.ir, "graph.clip"), 0u) << r.ir;
   r = clamp("maximum").run();
   EXPECT_EQ(count(r.ir, "graph.clip"), 0u) << r.ir;
   EXPECT_EQ(count(r.ir, "graph.max"), 1u) << r.ir;
+}
+
+TEST(TorchTraining, AHiddenKeyIsHidden) {
+  constexpr float lowest = std::numeric_limits<float>::lowest();
+  // Writes the mask of an attention as the exporter does: a bias, a softmax, and zeros in place of NaN.
+  auto masked = [](float number, const std::string &target, bool guarded) {
+    TorchModel m;
+    m.module("p_w", "PARAMETER", "w").weight("w", {4}).input("seen", {int64_t(2), int64_t(4)}, onnx::TensorProto::BOOL);
+    m.scalar("zero", 0).scalar("number", number);
+    const std::string arguments = "%x, %x, %x, %seen";
+    auto node = [&](const std::string &op, const std::vector<std::string> &inputs, const std::string &output) {
+      TorchModel::entry(m.node(op, inputs, {output}), 9, "pkg.torch.onnx.fx_node",
+                        "%attention : [num_users=1] = call_function[target=torch.ops.aten." + target +
+                            ".default](args = (" + arguments + "), kwargs = {})");
+    };
+    m.call("Mul", {"x", "w"}, "mul", "mul", "%x, %p_w");
+    node("Where", {"seen", "zero", "number"}, "bias");
+    node("Add", {"mul", "bias"}, "scores");
+    node("Softmax", {"scores"}, guarded ? "p" : "y");
+    if (guarded) {
+      node("IsNaN", {"p"}, "is_nan");
+      node("Where", {"is_nan", "zero", "p"}, "y");
+    }
+    m.output("y");
+    return m.run();
+  };
+  auto hides = [](const Imported &r) { return r.ir.find("0xFF800000") != std::string::npos; };
+  Imported r = masked(lowest, "scaled_dot_product_attention", true);
+  ASSERT_TRUE(r.ok()) << r.diagnostics;
+  EXPECT_TRUE(hides(r)) << r.ir;
+  EXPECT_FALSE(hides(masked(-1e4f, "scaled_dot_product_attention", true)));
+  EXPECT_FALSE(hides(masked(lowest, "scaled_dot_product_attention", false)));
+  EXPECT_FALSE(hides(masked(lowest, "softmax", true)));
 }
 
 TEST(TorchTraining, CastsOfNumbersToTheTypeOfATensorAreNumbers) {

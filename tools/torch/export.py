@@ -73,10 +73,10 @@ def export(module, inputs, path, *, outputs=None, dynamic=None, batch="batch", o
     Raises ExportError, and then writes no file.
     """
     captured = capture(module, inputs, outputs, dynamic, batch, opset, accept_functions)
+    attention.empty_rows(captured.program.model)
     names = naming.name_values(captured, module)
     model = captured.program.model_proto
     finish.batch_norms_in_training_form(model.graph)
-    attention.empty_rows(model.graph)
     dropouts.activate(model.graph)
     finish.mark_stops(model.graph)
     finish.mark_frozen(model.graph, module)

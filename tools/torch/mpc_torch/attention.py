@@ -3,73 +3,78 @@
 
 The exporter writes scaled_dot_product_attention as products and a Softmax, in which such a query sees keys that are hidden from it, or is NaN:
 
-    boolean mask     Softmax(scores + Where(mask, 0, lowest float)), then 0 in place of NaN, which does not occur
+    boolean mask     Softmax(scores + Where(mask, 0, lowest number)), then 0 in place of NaN, which does not occur
     mask of floats   Softmax(scores + mask), which is NaN where all of the mask is minus infinity
 
-Here the first mask gets minus infinity, and the second Softmax gets the 0 in place of NaN. A Softmax that forward itself calls stays as it is.
+Here the first mask gets minus infinity, and the second Softmax gets the 0 in place of NaN. The causal mask hides no query's own key, so it stays as it is, and so does a Softmax that
+forward itself calls. This comes before the conversion to an opset, which may lose what the exporter notes of its nodes.
 """
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+import onnx_ir as ir
+import torch
 
-from .finish import properties
 from .naming import FX_NODE
 
 ATTENTION = "target=torch.ops.aten.scaled_dot_product_attention."
-LOWEST = {TensorProto.FLOAT16: np.finfo(np.float16).min, TensorProto.FLOAT: np.finfo(np.float32).min, TensorProto.DOUBLE: np.finfo(np.float64).min,
-          TensorProto.BFLOAT16: -3.3895313892515355e38}
 
 
-def empty_rows(graph):
-    """Changes the attentions of a graph, and of its bodies, as above."""
-    for node in graph.node:
-        for attribute in node.attribute:
-            for body in ([attribute.g] if attribute.HasField("g") else attribute.graphs):
-                empty_rows(body)
-    constants = {node.output[0]: attribute.t for node in graph.node if node.op_type == "Constant" for attribute in node.attribute if attribute.name == "value"}
-    made = {name: node for node in graph.node for name in node.output}
-    nodes, infinity = [], {}
-    for node in graph.node:
-        nodes.append(node)
-        if ATTENTION not in properties(node).get(FX_NODE, ""):
+def empty_rows(model):
+    """Changes the attentions of a model (onnx_ir.Model), and of its bodies, as above."""
+    for node in list(ir.traversal.RecursiveGraphIterator(model.graph)):
+        if not is_part(node):
             continue
-        if node.op_type == "Where" and is_lowest(constants.get(node.input[2])):
-            kind = constants[node.input[2]].data_type
-            if kind not in infinity:
-                infinity[kind] = number(node, "hidden", kind, -np.inf)
-                nodes.insert(-1, infinity[kind])
-            node.input[2] = infinity[kind].output[0]
-        elif node.op_type == "Softmax" and has_mask(node, made) and not any(other.op_type == "IsNaN" and node.output[0] in other.input for other in graph.node):
-            nodes += guard(graph, node)
-    del graph.node[:]
-    graph.node.extend(nodes)
+        if node.op_type == "Where" and is_lowest(node.inputs[2]):
+            node.replace_input_with(2, number(node, node.inputs[2].dtype or dtype_of(node.inputs[2]), -np.inf))
+        elif node.op_type == "Softmax" and adds_mask(node.inputs[0].producer()) and not any(reader.op_type == "IsNaN" for reader, _ in node.outputs[0].uses()):
+            guard(node)
 
 
-def is_lowest(tensor):
-    return tensor is not None and tensor.data_type in LOWEST and numpy_helper.to_array(tensor).size == 1 and float(numpy_helper.to_array(tensor).item()) == float(LOWEST[tensor.data_type])
+def is_part(node):
+    """Returns whether a node is a part of an attention."""
+    return node is not None and ATTENTION in node.metadata_props.get(FX_NODE, "")
 
 
-def has_mask(softmax, made):
-    """Returns whether the attention adds a mask to its scores."""
-    scores = made.get(softmax.input[0])
-    return scores is not None and scores.op_type == "Add" and ATTENTION in properties(scores).get(FX_NODE, "")
+def constant_of(value):
+    node = value.producer()
+    stored = value.const_value
+    if stored is None and node is not None and node.op_type == "Constant" and "value" in node.attributes:
+        stored = node.attributes["value"].value
+    return stored
 
 
-def like(node, *arguments, **attributes):
-    """Makes a node with the metadata of another one."""
-    made = helper.make_node(*arguments, **attributes)
-    made.metadata_props.extend(node.metadata_props)
-    return made
+def dtype_of(value):
+    return constant_of(value).dtype
 
 
-def number(node, name, kind, value):
-    return like(node, "Constant", [], [f"{node.output[0]}.{name}"], value=helper.make_tensor("", kind, [], [value]))
+def is_lowest(value):
+    stored = constant_of(value)
+    if stored is None or stored.size != 1 or not stored.dtype.is_floating_point():
+        return False
+    lowest = torch.finfo(torch.bfloat16).min if stored.dtype == ir.DataType.BFLOAT16 else np.finfo(stored.dtype.numpy()).min
+    return float(stored.numpy().item()) == float(lowest)
 
 
-def guard(graph, softmax):
-    """Returns the nodes that put 0 in place of NaN behind a Softmax, and lets its readers read them."""
-    p = softmax.output[0]
-    kind = next((value.type.tensor_type.elem_type for value in graph.value_info if value.name == p), TensorProto.FLOAT)
-    for other in graph.node:
-        other.input[:] = [f"{p}.seen" if name == p else name for name in other.input]
-    zero = number(softmax, "zero", kind, 0.0)
-    return [zero, like(softmax, "IsNaN", [p], [f"{p}.is_nan"]), like(softmax, "Where", [f"{p}.is_nan", zero.output[0], p], [f"{p}.seen"])]
+def adds_mask(scores):
+    """Returns whether a node adds a mask that forward gives the attention."""
+    return is_part(scores) and scores.op_type == "Add" and any(not is_part(value.producer()) for value in scores.inputs)
+
+
+def number(before, dtype, value):
+    """Returns a number that a new node in front of another one makes."""
+    array = np.array(value, np.float32).astype(dtype.numpy())
+    node = ir.node("Constant", [], {"value": ir.tensor(array, dtype=dtype)}, metadata_props=dict(before.metadata_props))
+    before.graph.insert_before(before, node)
+    return node.outputs[0]
+
+
+def guard(softmax):
+    """Lets the readers of a Softmax read 0 in place of NaN."""
+    p, properties = softmax.outputs[0], dict(softmax.metadata_props)
+    readers = list(p.uses())
+    zero = ir.node("Constant", [], {"value": ir.tensor(np.array(0, np.float32))}, metadata_props=dict(properties))
+    like = ir.node("CastLike", [zero.outputs[0], p], metadata_props=dict(properties))
+    is_nan = ir.node("IsNaN", [p], metadata_props=dict(properties))
+    chosen = ir.node("Where", [is_nan.outputs[0], like.outputs[0], p], metadata_props=dict(properties))
+    softmax.graph.insert_after(softmax, [zero, like, is_nan, chosen])
+    for reader, index in readers:
+        reader.replace_input_with(index, chosen.outputs[0])

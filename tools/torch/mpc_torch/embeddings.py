@@ -30,13 +30,30 @@ def keep_padding(program):
             continue
         for node in [node for node in graph.nodes if node.op == "call_function" and node.target in LOOKUPS]:
             arguments = given(node)
+            plain = node.target is aten.embedding.default
+            if is_frozen(program, arguments["weight"]):
+                if plain:
+                    say_nothing(node)
+                continue
             if arguments["scale_grad_by_freq"]:
                 raise ExportError(f"an embedding has scale_grad_by_freq=True{at(place_of_node(node))}: the file cannot say that its gradients are divided by how often a row is read\n"
                                   "hint: make it without scale_grad_by_freq; an optimizer of the Adam family makes up for rows that are read rarely")
-            padding = arguments["padding_idx"]
-            if node.target is aten.embedding.default and isinstance(padding, int) and padding >= 0:
-                stop_rows(graph, node, arguments["indices"], padding)
+            if plain and arguments["padding_idx"] >= 0:
+                stop_rows(graph, node, arguments["indices"], arguments["padding_idx"])
+                say_nothing(node)
         module.recompile()
+
+
+def say_nothing(node):
+    """Leaves to the call of an embedding its table and indices alone. mpc reads the rest from files that this tool has not written."""
+    arguments = given(node)
+    node.args, node.kwargs = (arguments["weight"], arguments["indices"]), {}
+
+
+def is_frozen(program, table):
+    """Returns whether a node is a parameter that requires no gradient."""
+    name = program.graph_signature.inputs_to_parameters.get(table.name)
+    return name in program.state_dict and not program.state_dict[name].requires_grad
 
 
 def stop_rows(graph, node, ids, row):
@@ -55,4 +72,3 @@ def stop_rows(graph, node, ids, row):
     with graph.inserting_after(spread):
         chosen = call(aten.where.self, spread, stopped, node)
     node.replace_all_uses_with(chosen, delete_user_cb=lambda user: user not in (stopped, chosen))
-    node.args, node.kwargs = (given(node)["weight"], ids), {}  # the file says this once

@@ -14,11 +14,11 @@ using namespace mpc::onnx_import;
 /// word. `y` is what the Gather gives.
 static Value withoutPadding(Node &n, int64_t axis, Value y) {
   std::optional<torch::EmbeddingCall> embedding = torch::Metadata::embeddingCallOf(n.proto);
-  if (!embedding || axis != 0 || n.rank(0) != 2)
+  if (!embedding || axis != 0 || n.rank(0) != 2 || n.import.options.forwardOnly || n.entry(0).constant)
     return y;
   if (embedding->scalesByFrequency)
-    n.fail("the embedding of the torch module has scale_grad_by_freq=True, which ONNX cannot say",
-           "make it without scale_grad_by_freq");
+    n.fail("the embedding of the torch module has scale_grad_by_freq=True, by which torch divides gradients",
+           "make the embedding without scale_grad_by_freq, and export the module again");
   if (!embedding->padding)
     return y;
   Shape spread(n.shape(1));

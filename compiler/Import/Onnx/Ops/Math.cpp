@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Node.h"
 #include "compiler/Import/Onnx/Torch/Metadata.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -33,20 +34,30 @@ static void variadic(Node &n) {
   n.out(0, y);
 }
 
-/// Max and Min. torch's exporter writes a clamp by numbers as these, and a clamp passes no gradient at its bound, where
-/// torch.maximum passes half of it.
+/// Returns whether the bound of a Max or Min is a number that torch's clamp was given. The exporter writes such a clamp
+/// as these ops; since torch 2.14 it passes no gradient at its bound, where a clamp by a tensor passes half of it, as
+/// torch.maximum does.
+static bool isClampByNumber(Node &n, bool isMax) {
+  std::optional<torch::Call> call = torch::Metadata::callOf(n.proto);
+  const size_t bound = isMax ? 1 : 2; // clamp(x, min, max)
+  double number;
+  if (!call || call->target != "clamp" || call->args.size() <= bound || n.numInputs() != 2 || !isFloat(n.element(0)) ||
+      !n.entry(1).constant || n.rank(1) != 0)
+    return false;
+  StringRef text = call->args[bound];
+  return text.starts_with("%scalar_tensor_default") || llvm::to_float(text, number);
+}
+
 template <typename OpT>
 static void extreme(Node &n) {
-  std::optional<torch::Call> call = torch::Metadata::callOf(n.proto);
-  const bool isClamp = call && call->target == "clamp" && n.numInputs() == 2 && isFloat(n.element(0)) &&
-                       n.entry(1).constant && n.rank(1) == 0;
-  const double bound = isClamp ? n.constantNumber(1, "bound") : 0;
-  if (!isClamp || std::isnan(bound))
-    return variadic<OpT>(n);
+  constexpr bool isMax = std::is_same_v<OpT, MaxOp>;
   const double infinity = std::numeric_limits<double>::infinity();
+  const double bound = isClampByNumber(n, isMax) ? n.constantNumber(1, "bound") : std::nan("");
+  if (std::isnan(bound))
+    return variadic<OpT>(n);
   n.out(0, n.make<ClipOp>(n.in(0), [&](auto &p) {
-              p.min = n.b.getF64FloatAttr(std::is_same_v<OpT, MaxOp> ? bound : -infinity);
-              p.max = n.b.getF64FloatAttr(std::is_same_v<OpT, MaxOp> ? infinity : bound);
+              p.min = n.b.getF64FloatAttr(isMax ? bound : -infinity);
+              p.max = n.b.getF64FloatAttr(isMax ? infinity : bound);
             }).getY());
 }
 static void mean(Node &n) {

@@ -39,6 +39,7 @@ private:
   void restoreGradientStops();
   void findWritten();
   void findLostDropouts();
+  void hideKeys();
   void dropUnread();
   void findMissing();
   void noteRestored();

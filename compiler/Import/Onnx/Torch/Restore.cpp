@@ -555,6 +555,81 @@ void Restoration::findLostDropouts() {
       lose("the dropout of '" + llvm::Twine(call) + "' is gone");
 }
 
+/// Returns whether a tensor is one number, the lowest of its type.
+static bool isLowest(const onnx::TensorProto &tensor) {
+  if (llvm::any_of(tensor.dims(), [](int64_t extent) { return extent != 1; }))
+    return false;
+  const std::string &raw = tensor.raw_data();
+  auto is = [&](auto bits, auto stored) {
+    return raw.empty() ? stored : raw == std::string((char *)&bits, sizeof bits);
+  };
+  auto firstBits = [&] { return tensor.int32_data_size() == 1 ? tensor.int32_data(0) : 0; };
+  switch (tensor.data_type()) {
+  case onnx::TensorProto::FLOAT:
+    return is(std::numeric_limits<float>::lowest(),
+              tensor.float_data_size() == 1 && tensor.float_data(0) == std::numeric_limits<float>::lowest());
+  case onnx::TensorProto::DOUBLE:
+    return is(std::numeric_limits<double>::lowest(),
+              tensor.double_data_size() == 1 && tensor.double_data(0) == std::numeric_limits<double>::lowest());
+  case onnx::TensorProto::FLOAT16:
+    return is(uint16_t(0xfbff), firstBits() == 0xfbff);
+  case onnx::TensorProto::BFLOAT16:
+    return is(uint16_t(0xff7f), firstBits() == 0xff7f);
+  default:
+    return false;
+  }
+}
+
+/// Sets a tensor to minus infinity, without dimensions.
+static void setHidden(onnx::TensorProto &tensor, int32_t type) {
+  tensor.set_data_type(type);
+  if (type == onnx::TensorProto::FLOAT)
+    tensor.add_float_data(-std::numeric_limits<float>::infinity());
+  else if (type == onnx::TensorProto::DOUBLE)
+    tensor.add_double_data(-std::numeric_limits<double>::infinity());
+  else
+    tensor.add_int32_data(type == onnx::TensorProto::FLOAT16 ? 0xfc00 : 0xff80);
+}
+
+/// A boolean mask of scaled_dot_product_attention is in the file as the lowest number, which is added to the scores of
+/// hidden keys, and behind the softmax zeros take the place of NaN. NaN does not occur, so a query that sees no key
+/// would see all of them. In torch it has zeros; so the number becomes minus infinity.
+void Restoration::hideKeys() {
+  auto attentionOf = [](const onnx::NodeProto &node) {
+    std::optional<Call> call = Metadata::callOf(node);
+    return call && call->target == "scaled_dot_product_attention" ? call->name : "";
+  };
+  std::set<std::string> guarded; // the attentions that put zeros in place of NaN
+  std::map<std::string, const onnx::TensorProto *> numbers(tensors.begin(), tensors.end());
+  forEachNode(std::as_const(graph), [&](const onnx::NodeProto &node) {
+    if (node.op_type() == "IsNaN")
+      guarded.insert(attentionOf(node));
+    if (node.op_type() == "Constant" && node.output_size() == 1)
+      for (const auto &attribute : node.attribute())
+        if (attribute.name() == "value")
+          numbers[node.output(0)] = &attribute.t();
+  });
+  guarded.erase("");
+  std::map<std::string, int32_t> hidden; // the tensors to add
+  forEachNode(graph, [&](onnx::NodeProto &node) {
+    if (node.op_type() != "Where" || node.input_size() != 3 || !guarded.count(attentionOf(node)))
+      return;
+    auto number = numbers.find(node.input(2));
+    if (number == numbers.end() || !isLowest(*number->second))
+      return;
+    const int32_t type = number->second->data_type();
+    const std::string name = "mpc.hidden." + std::to_string(type);
+    hidden[name] = type;
+    node.set_input(2, name);
+  });
+  for (const auto &[name, type] : hidden) {
+    onnx::TensorProto &tensor = *graph.add_initializer();
+    tensor.set_name(name);
+    setHidden(tensor, type);
+    result.roles[name] = Trained::Computed;
+  }
+}
+
 void Restoration::note(size_t count, const char *one, const char *many) {
   if (count > 0)
     result.notes.push_back(count == 1 ? one : std::to_string(count) + many);
@@ -618,6 +693,7 @@ Restored Restoration::run() {
     else if (computed && !fromParameter)
       result.roles[name] = Trained::Computed;
   }
+  hideKeys(); // adds tensors, so it comes last
   noteRestored();
   return std::move(result);
 }
