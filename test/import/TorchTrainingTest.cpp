@@ -314,6 +314,17 @@ TEST(TorchTraining, AHiddenKeyIsHidden) {
   EXPECT_FALSE(hides(masked(lowest, "softmax", true)));
 }
 
+TEST(TorchTraining, MeansOfScatteredValuesAreRefused) {
+  auto scatter = [](const std::string &how) {
+    TorchModel m = stopped();
+    m.input("t", {int64_t(2), int64_t(4)}, onnx::TensorProto::INT64);
+    m.call("ScatterElements", {"mul", "t", "mul"}, "y", "scatter_reduce", "%mul, 1, %t, %mul, " + how);
+    return m.run();
+  };
+  EXPECT_NE(scatter("mean").diagnostics.find("takes the mean of what is scattered to one place"), std::string::npos);
+  EXPECT_TRUE(scatter("sum").ok());
+}
+
 TEST(TorchTraining, CastsOfNumbersToTheTypeOfATensorAreNumbers) {
   TorchModel m = stopped();
   m.scalar("low", 0).scalar("high", 6);

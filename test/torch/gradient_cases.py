@@ -167,6 +167,48 @@ def at_bound(bounded):
     return trains(lambda: AtItsBound(bounded), lambda: {"x": torch.randn(3, 6, 8)})
 
 
+class Pictures(nn.Module):
+    """A convolution, and what the exporter writes with a number less than forward has."""
+
+    def __init__(self, pooled):
+        super().__init__()
+        self.conv, self.pooled = nn.Conv2d(3, 5, 3, padding=1), pooled
+
+    def forward(self, x):
+        return self.pooled(self.conv(x)).flatten(2).transpose(1, 2)
+
+
+def pooled(pooling, positions):
+    """Makes the case of a pooling of [3,5,6,7] to so many positions."""
+    def case():
+        torch.manual_seed(3)
+        with harness.folder() as folder:
+            written(Pictures(pooling), {"x": torch.randn(3, 3, 6, 7)}, folder, outputs=["logits"], reference=f"{folder}/reference.npz", loss=LOSS,
+                    labels={"labels": torch.randint(0, 5, (3, positions))})
+            export_support.expect_verified(folder)
+    return case
+
+
+def mean_of_places():
+    """The exporter writes the mean of what is scattered to one place as its last value, and mpc refuses the file."""
+    def mean(x):
+        y = x.flatten(2)
+        return torch.zeros(3, 5, 4).scatter_reduce(2, (torch.arange(42) % 4).expand(3, 5, 42), y, "mean", include_self=False)
+    with harness.folder() as folder:
+        written(Pictures(mean), {"x": torch.randn(3, 3, 6, 7)}, folder, outputs=["logits"], batch=None)
+        status, out, err = harness.run([export_support.bin_folder + "/mpc", "check", "model.onnx", "--loss", LOSS], cwd=folder)
+        expect(status == 1 and "scatter_reduce" in out + err and "hint: write it as scatter_add" in out + err, f"status {status}: {out[-300:]}{err[-800:]}")
+
+
+def dropouts():
+    """A dropout in place is in the file as a mask, and an alpha dropout stays in evaluation."""
+    for drop, wanted in ((lambda y: functional.dropout(y, 0.25, inplace=True), ["dropout: 1 of forward's 1 are in the file, of 0.25"]),
+                         (lambda y: functional.alpha_dropout(y, 0.25, True), ["dropout: 1 of forward's 1 are in the file, of 0.25", "eval and predict drop, too: the alpha_dropout of 0.25"])):
+        with harness.folder() as folder:
+            _, notes = written(Pictures(drop), {"x": torch.randn(3, 3, 6, 7)}, folder, outputs=["logits"])
+            expect(len(notes) == len(wanted) and all(note.startswith(start) for note, start in zip(notes, wanted)), f"notes: {notes}")
+
+
 class Hooked(nn.Linear):
     """A layer with a hook on its weight, on itself or on its result."""
 
@@ -239,6 +281,12 @@ CASES = {
     "bound/clamp-max": at_bound(lambda y: y.clamp(max=0)),
     "bound/clamp-min-tensor": at_bound(lambda y: torch.clamp(y, min=torch.zeros(()))),
     "bound/maximum": at_bound(lambda y: torch.maximum(y, torch.zeros(()))),
+    "lost/divisor": pooled(lambda y: functional.avg_pool2d(y, 3, 2, divisor_override=5), 6),
+    "lost/divisor-and-padding": pooled(lambda y: functional.avg_pool2d(y, 3, 2, 1, divisor_override=5), 12),
+    "lost/whole-length": pooled(lambda y: functional.interpolate(y, scale_factor=(1.7, 2.3), mode="bilinear", align_corners=True), 160),
+    "lost/whole-length-of-a-cubic": pooled(lambda y: functional.interpolate(y, scale_factor=(0.7, 2.3), mode="bicubic", align_corners=True), 64),
+    "lost/mean-of-places": mean_of_places,
+    "lost/dropouts": dropouts,
     "refused/hook-of-a-weight": hooked("weight", "the parameter 'weight' has a hook on its gradient"),
     "refused/hook-of-a-module": hooked("module", "the module 'Hooked' has a backward hook"),
     "refused/hook-of-a-value": hooked("result", r"forward registers a hook on a gradient \(.*gradient_cases.py:\d+\)"),

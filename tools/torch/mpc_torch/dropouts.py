@@ -15,15 +15,16 @@ from onnx import helper, numpy_helper
 
 from .errors import at, is_users
 
-MASKS = ("alpha_dropout", "feature_dropout", "feature_alpha_dropout")  # they become a mask of random numbers
+MASKS = ("alpha_dropout", "feature_dropout", "feature_alpha_dropout")  # they become a mask of random numbers, and so do dropouts in place
+ALPHA = ("alpha_dropout", "feature_alpha_dropout")  # what they drop is not 0, so mpc does not know their masks as dropouts
 RANDOM = ("RandomUniformLike", "RandomUniform", "Bernoulli")
 
 
 class Call:
-    """A dropout that forward calls: its name, its probability, and the place in the user's code."""
+    """A dropout that forward calls: its name, its probability, the place in the user's code, and whether the exporter writes a mask of random numbers for it."""
 
-    def __init__(self, name, p, place):
-        self.name, self.p, self.place = name, p, place
+    def __init__(self, name, p, place, is_mask):
+        self.name, self.p, self.place, self.is_mask = name, p, place, is_mask
 
     def __str__(self):
         return f"{self.name} of {self.p:g}{at(self.place)}"
@@ -55,7 +56,7 @@ def calls(program):
             elif "num_layers" in given and "dropout" in given:
                 p, times = given["dropout"], given["num_layers"] - 1
             if active and isinstance(p, float) and p > 0:
-                found += [Call(name.rstrip("_"), p, place_of_node(node))] * times
+                found += [Call(name.rstrip("_"), p, place_of_node(node), name.endswith("_") or name in MASKS)] * times
     return found
 
 
@@ -104,7 +105,7 @@ def notes(program, model):
     masks = sum(node.op_type in RANDOM for node in all_nodes(model))
     lost = []
     for call in wanted:
-        if call.name in MASKS and masks > 0:
+        if call.is_mask and masks > 0:
             masks -= 1
         elif left[round(call.p, 6)] > 0:
             left[round(call.p, 6)] -= 1
@@ -115,4 +116,5 @@ def notes(program, model):
     kept = len(wanted) - len(lost)
     probabilities = ", ".join(f"{p:g}" for p in dict.fromkeys(call.p for call in wanted if call not in lost))
     said = [f"dropout: {kept} of forward's {len(wanted)} are in the file" + (f", of {probabilities}" if kept else "")]
+    said += [f"eval and predict drop, too: the {call}, whose form in the file mpc does not know as a dropout" for call in wanted if call.name in ALPHA and call not in lost]
     return said + [f"not in the file: the dropout {call}; mpc trains without it. Write it with torch.nn.functional.dropout to keep it" for call in lost]

@@ -1,6 +1,8 @@
 //===- NN.cpp - matrix products, convolutions, pooling ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Node.h"
+#include "compiler/Import/Onnx/Torch/Metadata.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -330,7 +332,24 @@ static void averagePool(Node &n) {
   checkPoolPadding(n, w);
   bool ceil = n.opset >= 10 && n.intAttribute("ceil_mode", 0) != 0;
   bool countPad = n.intAttribute("count_include_pad", 0) != 0;
-  n.out(0, avgPool(n, n.floatIn(0), w, countPad, ceil));
+  Value y = avgPool(n, n.floatIn(0), w, countPad, ceil);
+  // avg_pool(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override): the exporter drops
+  // the last one.
+  std::optional<torch::Call> call = torch::Metadata::callOf(n.proto);
+  double divisor;
+  if (call && StringRef(call->target).starts_with("avg_pool") && call->args.size() > 6 &&
+      llvm::to_float(StringRef(call->args[6]), divisor)) {
+    const bool isWhole = llvm::all_of(w.low, [](int64_t pad) { return pad == 0; }) &&
+                         llvm::all_of(w.high, [](int64_t pad) { return pad == 0; });
+    if (ceil || !(countPad || isWhole))
+      n.fail("the pooling of the torch module has divisor_override=" + call->args[6] + ", which the exporter dropped",
+             "multiply an average without padding by a number in place of it");
+    double count = 1;
+    for (int64_t extent : w.kernel)
+      count *= double(extent);
+    y = n.mul(y, n.number(count / divisor, y));
+  }
+  n.out(0, y);
 }
 
 /// LpPool: (sum |x|^p)^(1/p), computed from the mean over windows in which padding counts.

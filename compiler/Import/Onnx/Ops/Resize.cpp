@@ -8,6 +8,7 @@
 #include "compiler/Import/Onnx/Node.h"
 #include "compiler/Import/Onnx/Ops/ResizeCoordinates.h"
 #include "compiler/Import/Onnx/Ops/ResizeTaps.h"
+#include "compiler/Import/Onnx/Torch/Metadata.h"
 #include <cmath>
 
 using namespace mlir;
@@ -212,6 +213,12 @@ static void resize(Node &n) {
     n.fail("needs either scales or sizes");
   if (hasScales) {
     applyScales(n, s, scalesOf(n, scalesInput), axes);
+    // torch aligns the corners of the lengths that it has, which are whole numbers; ONNX those before rounding.
+    std::optional<torch::Call> call = torch::Metadata::callOf(n.proto);
+    if (s.coordinates == "align_corners" && call && StringRef(call->target).contains("upsample"))
+      for (int64_t axis : axes)
+        if (n.shape(0)[axis] > 0)
+          s.scales[axis] = Fraction(s.out[axis], n.shape(0)[axis]);
     return resample(n, s);
   }
   Shape sizes = n.constantInts(sizesInput, "sizes");

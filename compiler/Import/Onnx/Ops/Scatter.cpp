@@ -1,6 +1,7 @@
 //===- Scatter.cpp - updates of elements that indices name ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Import/Onnx/Ops/Places.h"
+#include "compiler/Import/Onnx/Torch/Metadata.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -81,6 +82,11 @@ static void checkTypes(Node &n) {
 static void scatterElements(Node &n) {
   int64_t axis = n.axis(n.intAttribute("axis", 0), n.rank(0));
   const std::string reduction = reductionOf(n);
+  std::optional<torch::Call> call = torch::Metadata::callOf(n.proto);
+  if (call && call->target == "scatter_reduce" && llvm::is_contained(call->args, "mean") && reduction == "none")
+    n.fail("the torch module takes the mean of what is scattered to one place (scatter_reduce), and the exporter wrote "
+           "that the last value stays",
+           "write it as scatter_add of the values, divided by scatter_add of ones", "reduction");
   checkElementIndices(n, axis);
   checkTypes(n);
   if (n.shape(2) != n.shape(1))
