@@ -34,8 +34,6 @@ static json programJson(const Program &program) {
               {"batch", manifest.batch},
               {"parameters", {{"tensors", parameters}, {"values", values}}},
               {"state_bytes", stateBytes}};
-  for (const Variable *state : manifest.carriedStates())
-    appendTo(out, "carried", {{"name", state->userName()}, {"dtype", nameOf(state->dtype)}, {"shape", state->shape}});
   for (const Step &step : manifest.steps) {
     json hyper = json::object(), fixed = json::object(), groups = json::array();
     for (const Hyper &h : step.hyper)
@@ -142,10 +140,7 @@ std::string describeProgram(const Program &program, bool asJson) {
   std::string out = concat("model       ", manifest.model, "  (", manifest.producer, ")\n");
   out += concat("batch       ", manifest.batch, "\nparameters  ", info["parameters"]["values"].get<int64_t>(), " in ",
                 info["parameters"]["tensors"].get<int64_t>(), " tensors\nstate       ", bytesText(info["state_bytes"]),
-                "\n");
-  for (const Variable *state : manifest.carriedStates())
-    out += concat("carried     ", state->userName(), " ", nameOf(state->dtype), toString(state->shape), "\n");
-  out += describeTraining(manifest);
+                "\n", describeTraining(manifest));
   for (const Plan &plan : manifest.plans) {
     out += concat("target      ", plan.target, ": arena ", bytesText(plan.arenaBytes), ", peak ",
                   bytesText(plan.peakBytes), "\n");

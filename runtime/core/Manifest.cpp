@@ -71,19 +71,11 @@ const Entry *Plan::entryOfKind(std::string_view kind) const {
   return nullptr;
 }
 const Variable *Manifest::variable(std::string_view name) const { return findByName(variables, name); }
-std::vector<const Variable *> Manifest::carriedStates() const {
-  std::vector<const Variable *> states;
+const Variable *Manifest::carriedState() const {
   for (const Variable &variable : variables)
     if (variable.role == "state")
-      states.push_back(&variable);
-  return states;
-}
-std::string Manifest::carriedText() const {
-  const std::vector<const Variable *> states = carriedStates();
-  std::string text;
-  for (size_t i = 0; i < states.size(); ++i)
-    text += concat(i == 0 ? "" : i + 1 < states.size() ? ", " : " and ", "'", states[i]->userName(), "'");
-  return text + (states.size() == 1 ? " is carried" : " are carried");
+      return &variable;
+  return nullptr;
 }
 const Plan *Manifest::plan(std::string_view target) const {
   for (const Plan &plan : plans)

@@ -271,10 +271,8 @@ struct Manifest {
   std::vector<Plan> plans;
 
   const Variable *variable(std::string_view name) const;
-  /// Returns the states that are carried from batch to batch, in the order of the variables.
-  std::vector<const Variable *> carriedStates() const;
-  /// Returns "'h0' and 'c0' are carried", with the names of all of these. There must be one.
-  std::string carriedText() const;
+  /// Returns the first state that is carried from batch to batch, or null.
+  const Variable *carriedState() const;
   const Plan *plan(std::string_view target) const;
   /// Returns the architecture to compile for, for a GPU of this compute capability; null where there is none.
   const Architecture *architectureFor(int64_t compute) const;

@@ -163,12 +163,12 @@ void Trainer::resume() {
   cursor_.options = options_.typed;
   cursor_.samples = data_.samples();
   cursor_.seed = options_.seed;
-  const bool carries = !session_.manifest().carriedStates().empty();
+  const Variable *state = session_.manifest().carriedState();
   checkBadSamples(session_.manifest(), files_);
-  cursor_.shuffle = options_.shuffle && !carries;
-  if (carries && options_.shuffle)
-    progress_->line(concat("note: the samples stay in the order of the data: ", session_.manifest().carriedText(),
-                           " from batch to batch"));
+  cursor_.shuffle = options_.shuffle && !state;
+  if (state && options_.shuffle)
+    progress_->line(concat("note: the samples stay in the order of the data: '", state->userName(),
+                           "' is carried from batch to batch"));
   if (options_.resume && !folder_)
     fail("--resume", "there is no folder to resume from", "give --checkpoint-dir");
   // Steps of existing checkpoints would be counted with this run's, so that --keep and a later --resume would take the
@@ -201,7 +201,7 @@ void Trainer::resume() {
         note(concat("from here on the training has ", text));
       found->options = cursor_.options;
       found->classes = cursor_.classes;
-      found->shuffle &= !carries; // an embedder's checkpoints do not know an order
+      found->shuffle &= !state; // an embedder's checkpoints do not know an order
       if (found->seed != cursor_.seed || found->shuffle != cursor_.shuffle)
         note(concat("continuing with the checkpoint's seed ", found->seed, found->shuffle ? "" : ", not shuffled"));
       cursor_ = *found;
@@ -579,7 +579,7 @@ TrainResult Trainer::run() {
   epoch_.begin(loop_.entries().size(), progress_->seconds());
   while (cursor_.iteration < total_) {
     const Batches::Batch *batch = batches.next();
-    if (batch->index == 0 && !session_.manifest().carriedStates().empty())
+    if (batch->index == 0 && session_.manifest().carriedState())
       session_.beginSequence();
     loop_.start(
         cursor_.iteration, [&](const Entry &entry) { load(batches, *batch, entry, cursor_.iteration); },

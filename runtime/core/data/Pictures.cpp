@@ -23,9 +23,11 @@ static bool takesClasses(const Port &port, int64_t batch) {
 }
 
 void checkBadSamples(const Manifest &manifest, const DataOptions &options) {
-  if (options.skipBadSamples && !manifest.carriedStates().empty())
+  if (const Variable *state = manifest.carriedState(); state && options.skipBadSamples)
     fail("--bad-samples=skip",
-         concat(manifest.carriedText(), " from each sample to the one in its place of the next batch"),
+         concat("'", state->userName(),
+                "' is carried from each sample to the one in its place of "
+                "the next batch"),
          "repair the data; a sample that is left out would move all others");
 }
 
