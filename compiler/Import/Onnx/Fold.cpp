@@ -245,8 +245,8 @@ static const llvm::StringMap<std::pair<int64_t (*)(int64_t), double (*)(double)>
   return map;
 }
 
-/// Whether all inputs are constants whose elements may be computed here. Of CastLike's inputs the second says a type
-/// alone.
+/// Returns whether all inputs are constants whose elements may be computed here. The second input of CastLike may be
+/// any tensor, because it gives a type and no elements.
 static bool allConstant(Node &n) {
   const size_t count = n.proto.op_type() == "CastLike" ? std::min<size_t>(n.numInputs(), 1) : n.numInputs();
   if (count == 0)

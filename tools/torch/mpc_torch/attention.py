@@ -24,7 +24,7 @@ def empty_rows(model):
         if not is_part(node):
             continue
         if node.op_type == "Where" and is_lowest(node.inputs[2]):
-            node.replace_input_with(2, number(node, node.inputs[2].dtype or dtype_of(node.inputs[2]), -np.inf))
+            node.replace_input_with(2, number(node, constant_of(node.inputs[2]).dtype, -np.inf))
         elif node.op_type == "Softmax" and adds_mask(node.inputs[0].producer()) and not any(reader.op_type == "IsNaN" for reader, _ in node.outputs[0].uses()):
             guard(node)
 
@@ -35,6 +35,7 @@ def is_part(node):
 
 
 def constant_of(value):
+    """Returns the tensor of a constant, and None for other values."""
     node = value.producer()
     stored = value.const_value
     if stored is None and node is not None and node.op_type == "Constant" and "value" in node.attributes:
@@ -42,11 +43,8 @@ def constant_of(value):
     return stored
 
 
-def dtype_of(value):
-    return constant_of(value).dtype
-
-
 def is_lowest(value):
+    """Returns whether a value is one number, the lowest of its type."""
     stored = constant_of(value)
     if stored is None or stored.size != 1 or not stored.dtype.is_floating_point():
         return False

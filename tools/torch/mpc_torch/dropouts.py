@@ -38,6 +38,12 @@ def place_of_node(node):
     return found
 
 
+def arguments_of(node):
+    """Returns the arguments of a call in a captured graph by name, with the defaults of those that are left out."""
+    arguments = node.target._schema.arguments
+    return {argument.name: argument.default_value for argument in arguments} | dict(zip((argument.name for argument in arguments), node.args)) | dict(node.kwargs)
+
+
 def calls(program):
     """Returns the active dropouts of a captured graph, one for each layer of an RNN but the last."""
     found = []
@@ -45,9 +51,8 @@ def calls(program):
         for node in getattr(getattr(module, "graph", None), "nodes", ()):
             if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
                 continue
-            schema = node.target._schema
-            given = {argument.name: argument.default_value for argument in schema.arguments} | dict(zip((argument.name for argument in schema.arguments), node.args)) | dict(node.kwargs)
-            name = schema.name.partition("::")[2]
+            given = arguments_of(node)
+            name = node.target._schema.name.partition("::")[2]
             p, active, times = 0.0, given.get("train", True), 1
             if "dropout" in name and "p" in given:
                 p = given["p"]

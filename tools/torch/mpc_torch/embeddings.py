@@ -9,17 +9,11 @@ The values are the same, and mpc computes the `where` in the backward pass alone
 """
 import torch
 
-from .dropouts import place_of_node
+from .dropouts import arguments_of, place_of_node
 from .errors import ExportError, at
 
 aten = torch.ops.aten
 LOOKUPS = {aten.embedding.default, aten._embedding_bag.default, aten.embedding_bag.default, aten.embedding_bag.padding_idx}
-
-
-def given(node):
-    """Returns the arguments of a call by name, with the defaults of those that are left out."""
-    arguments = node.target._schema.arguments
-    return {argument.name: argument.default_value for argument in arguments} | dict(zip((argument.name for argument in arguments), node.args)) | dict(node.kwargs)
 
 
 def keep_padding(program):
@@ -29,7 +23,7 @@ def keep_padding(program):
         if graph is None:
             continue
         for node in [node for node in graph.nodes if node.op == "call_function" and node.target in LOOKUPS]:
-            arguments = given(node)
+            arguments = arguments_of(node)
             plain = node.target is aten.embedding.default
             if is_frozen(program, arguments["weight"]):
                 if plain:
@@ -45,8 +39,8 @@ def keep_padding(program):
 
 
 def say_nothing(node):
-    """Leaves to the call of an embedding its table and indices alone. mpc reads the rest from files that this tool has not written."""
-    arguments = given(node)
+    """Removes all arguments of an embedding but its table and indices, since mpc would act on them a second time."""
+    arguments = arguments_of(node)
     node.args, node.kwargs = (arguments["weight"], arguments["indices"]), {}
 
 
@@ -57,6 +51,7 @@ def is_frozen(program, table):
 
 
 def stop_rows(graph, node, ids, row):
+    """Lets the gradient end at the positions where an embedding looks up a row."""
     def call(target, *arguments):
         made = graph.call_function(target, arguments)
         made.meta = {name: value for name, value in node.meta.items() if name in ("stack_trace", "nn_module_stack", "torch_fn", "source_fn_stack")}

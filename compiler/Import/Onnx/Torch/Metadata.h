@@ -43,10 +43,10 @@ struct LossCall {
   double labelSmoothing = 0; // the exporter drops it
 };
 
-/// What the call of an embedding says of the gradient of its table.
+/// The arguments of an embedding that decide the gradient of its table.
 struct EmbeddingCall {
-  std::optional<int64_t> padding; // the row that gets none
-  bool scalesByFrequency = false; // that of a row is divided by how often the batch reads the row
+  std::optional<int64_t> padding; // the row that gets no gradient
+  bool scalesByFrequency = false; // whether the gradient of a row is divided by how often the batch reads the row
 };
 
 class Metadata {
@@ -76,7 +76,7 @@ public:
   static bool stopsGradient(const onnx::NodeProto &);
   /// The call that a loss on classes comes from; nullopt where the file does not say it.
   static std::optional<LossCall> lossCallOf(const onnx::NodeProto &);
-  /// The embedding that a node comes from; nullopt for other nodes.
+  /// Returns the embedding that a node comes from; nullopt for other nodes.
   static std::optional<EmbeddingCall> embeddingCallOf(const onnx::NodeProto &);
   /// The probability of the dropout in a scaled_dot_product_attention, of which the exporter writes the inference form;
   /// 0 for other calls.
