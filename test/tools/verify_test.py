@@ -367,6 +367,27 @@ def not_finite():
         expect(verify(folder, graph, arrays, differs=True), "DIFFERS")
 
 
+def evaluation():
+    """Checks outputs of eval mode, in which the network drops nothing."""
+    with harness.folder() as folder:
+        graph, (x, _) = mlp(), data()
+        arrays = reference(graph)
+        arrays["eval/logits"] = mlp_step(weights_of(graph), x.astype(np.float64), data()[1])[2]["logits"]
+        said = verify(folder, graph, arrays, "--json=report.json")
+        expect(said, "ok: model.onnx trains as PyTorch does: 6 numbers agree")
+        error, bound, verdict = row(said.replace("\neval ", "\neval:"), "eval:logits")
+        check(error <= bound == 1e-4 and verdict == "ok", said)
+        check(json.load(open(f"{folder}/report.json"))["numbers"][-1]["kind"] == "evaluation", "kind")
+        expect(verify(folder, graph, arrays, "--precision=fp16"), "eval logits", "6 numbers agree")
+        arrays["eval/logits"] = arrays["eval/logits"] * 1.01
+        expect(verify(folder, graph, arrays, differs=True), "error: model.onnx: the output 'logits' in eval mode differs from PyTorch's", "hint: training agrees, and forward computes something else in eval mode",
+               "forward pass: the 3 values that both sides have agree")
+        expect(verify(folder, graph, {**arrays, "rounding/eval/logits": np.linalg.norm(arrays["eval/logits"]) / 100}), "6 numbers agree")
+        expect(verify(folder, graph, {**arrays, "eval/logits": np.ones(3)}, differs=True), "has the shape [4,3] here and [3] in PyTorch")
+        # What predict leaves out, such as a loss, is not compared.
+        expect(verify(folder, graph, {**reference(graph), "eval/loss": np.float64(1)}), "5 numbers agree")
+
+
 #===-- Bad files ---------------------------------------------------------------------------===#
 
 
@@ -438,6 +459,7 @@ CASES = {
     "another loss": another_loss,
     "other parameters": parameters,
     "not finite": not_finite,
+    "evaluation": evaluation,
     "bad references": bad_reference,
     "a parameter without a value": without_values,
 }

@@ -141,15 +141,19 @@ std::string hintFor(const VerifyFlags &flags, ArrayRef<Row> rows, const ForwardC
   if (anyDiffers(rows, Row::Kind::Gradient))
     return "the file may lack a gradient stop (detach, torch.no_grad) or a frozen part: " + again +
            ", or name the values with --stop-gradient=REGEX, the parameters with --freeze=REGEX";
+  if (!anyDiffers(rows, Row::Kind::Buffer) && anyDiffers(rows, Row::Kind::Evaluation))
+    return "training agrees, and forward computes something else in eval mode, as under 'if self.training:' or by "
+           "F.batch_norm(training=True): move that out of forward, or evaluate the trained weights in PyTorch";
   return "the file does not update a buffer as the module does: " + again;
 }
 
 int reportDifference(const VerifyFlags &flags, ArrayRef<Row> rows, const ForwardComparison &forward) {
   const int64_t differ = llvm::count_if(rows, [](const Row &row) { return !row.ok; });
   const Row &first = *llvm::find_if(rows, [](const Row &row) { return !row.ok; });
-  std::string what = (first.kind == Row::Kind::Gradient ? "the gradient of '" + first.name + "'"
-                      : first.kind == Row::Kind::Buffer ? "the buffer '" + first.name + "'"
-                                                        : "'" + first.name + "'");
+  std::string what = (first.kind == Row::Kind::Gradient     ? "the gradient of '" + first.name + "'"
+                      : first.kind == Row::Kind::Buffer     ? "the buffer '" + first.name + "'"
+                      : first.kind == Row::Kind::Evaluation ? "the output '" + first.name + "' in eval mode"
+                                                            : "'" + first.name + "'");
   if (differ > 1)
     what =
         std::to_string(differ) + " of " + std::to_string(rows.size()) + " numbers differ from PyTorch's, first " + what;
@@ -271,8 +275,9 @@ int verify(VerifyFlags &flags) {
 
 void addVerifyCommand(CLI::App &app, int &status) {
   auto flags = std::make_shared<VerifyFlags>();
-  CLI::App *command =
-      app.add_subcommand("verify", "Compares the loss and every gradient of one training step with PyTorch's");
+  CLI::App *command = app.add_subcommand(
+      "verify",
+      "Compares the loss and every gradient of one training step, and the outputs in eval mode, with PyTorch's");
   command->add_option("model", flags->model, "ONNX file")->required();
   command
       ->add_option("--reference", flags->reference,

@@ -93,6 +93,9 @@ public:
       addBuffer(name);
     if (numbers.secondLoss)
       addLoss(VerifyRow::Kind::SecondLoss, "loss/2", *numbers.secondLoss);
+    // `predict` has no losses and other numbers of a whole batch.
+    for (const auto &[name, tensor] : numbers.evaluated)
+      addEvaluation(name, tensor);
     return std::move(rows);
   }
 
@@ -119,6 +122,7 @@ private:
   std::vector<std::string> namesInOrder() const;
   void addMissing(VerifyRow &row, double norm);
   void addBuffer(const std::string &name);
+  void addEvaluation(const std::string &name, const rt::Tensor &ours);
 
   /// The same of one gradient, in absolute numbers.
   struct Gradient {
@@ -208,6 +212,15 @@ std::vector<std::string> Comparison::namesInOrder() const {
   return names;
 }
 
+/// Whether a tensor has the shape of the reference's; else the row says so.
+static bool sameShape(VerifyRow &row, const rt::Shape &ours, const rt::Shape &torch) {
+  if (ours == torch)
+    return true;
+  row.cause = VerifyRow::Cause::Shape;
+  row.note = "has the shape " + rt::toString(ours) + " here and " + rt::toString(torch) + " in PyTorch";
+  return false;
+}
+
 void Comparison::addGradients() {
   std::vector<std::pair<size_t, Gradient>> both; // with the rows' indices
   double squares = 0;
@@ -219,9 +232,7 @@ void Comparison::addGradients() {
     if (gradient)
       both.emplace_back(rows.size() - 1, std::move(*gradient));
     else if (auto ours = numbers.gradients.find(name); ours != numbers.gradients.end())
-      differ(row, VerifyRow::Cause::Shape,
-             "has the shape " + rt::toString(ours->second.shape) + " here and " +
-                 rt::toString(reference.shapeOf("grad/" + name)) + " in PyTorch");
+      sameShape(row, ours->second.shape, reference.shapeOf("grad/" + name));
     else
       addMissing(row, norm);
   }
@@ -261,10 +272,8 @@ void Comparison::addBuffer(const std::string &name) {
   auto ours = numbers.buffers.find(name);
   if (ours == numbers.buffers.end())
     return differ(row, VerifyRow::Cause::Absent, "not updated here: the file has no state of this name");
-  if (ours->second.shape != shape)
-    return differ(row, VerifyRow::Cause::Shape,
-                  "has the shape " + rt::toString(ours->second.shape) + " here and " + rt::toString(shape) +
-                      " in PyTorch");
+  if (!sameShape(row, ours->second.shape, shape))
+    return;
   double norm = normOf(truth);
   // What a running mean is, and what it is off by, counts in standard deviations, by which it is divided.
   if (auto variance = variances.find(name);
@@ -283,6 +292,20 @@ void Comparison::addBuffer(const std::string &name) {
         std::max(tolerance.gradient, timesTorch(int64_t(truth.size())) * torch));
 }
 
+void Comparison::addEvaluation(const std::string &name, const rt::Tensor &ours) {
+  VerifyRow &row = add(VerifyRow::Kind::Evaluation, name);
+  const std::string array = "eval/" + name;
+  if (!sameShape(row, ours.shape, reference.shapeOf(array)))
+    return;
+  const std::vector<double> truth = reference.values(array, ours.shape);
+  const double norm = std::max(normOf(truth), 1e-30);
+  double torch = reference.numberIfAny("rounding/" + array).value_or(0) / norm;
+  if (tolerance.numpy)
+    torch = std::max(torch, reference.numberIfAny(rt::concat("error/", tolerance.numpy, "/", array)).value_or(0));
+  judge(row, distance(doubles(ours), truth) / norm,
+        std::max(tolerance.gradient, timesTorch(int64_t(truth.size())) * torch));
+}
+
 std::vector<VerifyRow> compareStep(const StepNumbers &numbers, const Reference &reference, const ImportReport &imported,
                                    const std::map<std::string, std::string> &variances, const Tolerance &tolerance) {
   return Comparison(numbers, reference, imported, variances, tolerance).run();
@@ -291,7 +314,10 @@ std::vector<VerifyRow> compareStep(const StepNumbers &numbers, const Reference &
 //===-- Output ------------------------------------------------------------------------------===//
 
 static std::string shown(const VerifyRow &row) {
-  return (row.kind == VerifyRow::Kind::Buffer ? "buffer " : "") + row.name;
+  const char *before = row.kind == VerifyRow::Kind::Buffer       ? "buffer "
+                       : row.kind == VerifyRow::Kind::Evaluation ? "eval "
+                                                                 : "";
+  return before + row.name;
 }
 
 void printRows(ArrayRef<VerifyRow> rows) {
@@ -313,7 +339,7 @@ void printRows(ArrayRef<VerifyRow> rows) {
 
 nlohmann::json rowsAsJson(ArrayRef<VerifyRow> rows) {
   using nlohmann::json;
-  static constexpr const char *kinds[] = {"loss", "gradient", "buffer", "second loss"};
+  static constexpr const char *kinds[] = {"loss", "gradient", "buffer", "second loss", "evaluation"};
   auto number = [](std::optional<double> value) { return value && std::isfinite(*value) ? json(*value) : json(); };
   json result = json::array();
   for (const VerifyRow &row : rows)

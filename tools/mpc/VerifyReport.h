@@ -28,7 +28,7 @@ std::string describeTolerances();
 
 /// One number or tensor that both sides have, or that one of them lacks.
 struct VerifyRow {
-  enum class Kind { Loss, Gradient, Buffer, SecondLoss } kind;
+  enum class Kind { Loss, Gradient, Buffer, SecondLoss, Evaluation } kind;
   std::string name;
   std::optional<double> error, bound; ///< relative; absent where one side lacks it
   bool ok = false;
@@ -39,7 +39,8 @@ struct VerifyRow {
 };
 
 /// Compares every number of the reference. The rows are: the loss; the gradients in the order of the file, and
-/// those that the reference lacks; buffers; the second loss. `variances`: see runningVariances.
+/// those that the reference lacks; buffers; the second loss; the outputs of eval mode. `variances`: see
+/// runningVariances.
 std::vector<VerifyRow> compareStep(const StepNumbers &numbers, const Reference &reference, const ImportReport &imported,
                                    const std::map<std::string, std::string> &variances, const Tolerance &tolerance);
 

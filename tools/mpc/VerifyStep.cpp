@@ -83,11 +83,12 @@ public:
   StepRun(rt::Session &session, const Reference &reference)
       : session(session), reference(reference), loop(session, {{"lr", 0.0}}, {}, /*gradients=*/true) {
     for (const rt::Port &port : entry().inputs)
-      inputs.emplace(port.name, read(port));
+      inputs.emplace(port.name, read(entry(), port));
   }
 
   StepNumbers run() {
     StepNumbers numbers;
+    predict(numbers);
     rt::StepReport report = step();
     for (; report.skipped && std::isfinite(report.loss) && isDynamic() && numbers.overflows < kMostOverflows;
          report = step())
@@ -115,19 +116,36 @@ private:
     const std::optional<rt::Scaler> &scaler = session.manifest().steps.front().scaler;
     return scaler && scaler->kind != "static";
   }
+  /// Computes the outputs of eval mode. Forward updates its buffers in the step, so that this comes before it.
+  void predict(StepNumbers &numbers) {
+    const rt::Entry *forward = session.plan().entryOfKind("predict");
+    const std::vector<std::string> names = reference.names("eval");
+    if (!forward || names.empty())
+      return;
+    // Each array is checked with the others unwritten, and then all of them are written.
+    std::map<std::string, rt::Array> arrays;
+    for (const rt::Port &port : forward->inputs)
+      arrays.emplace(port.name, read(*forward, port));
+    for (const auto &[name, array] : arrays)
+      session.setInput(*forward, name, array.view());
+    session.run(*forward);
+    for (const rt::Port &port : forward->outputs)
+      if (llvm::is_contained(names, port.name))
+        numbers.evaluated[port.name] = session.read(port);
+  }
   /// Reads an input, and checks that the program takes its shape and its values.
-  rt::Array read(const rt::Port &port) {
+  rt::Array read(const rt::Entry &entry, const rt::Port &port) {
     const std::string name = "input/" + port.name, where = reference.path + ": " + name;
     if (!reference.has(name))
       rt::fail(reference.path, rt::concat("has no array '", name, "', which the step needs"),
                "write it again with the --loss that is trained, by tools/torch/export.py --reference");
     // The shape is checked first, because a small file may unpack to more than the memory holds.
     rt::Array array = reference.array(name, [&](mpc_dtype, const rt::Shape &shape) {
-      if (auto error = rt::attempt([&] { session.inputFor(entry(), port.name, shape); }))
+      if (auto error = rt::attempt([&] { session.inputFor(entry, port.name, shape); }))
         rt::fail(where, error->clause(),
                  "leave --batch and --dim out: the reference says which it was made with; or write it again for these");
     });
-    if (auto error = rt::attempt([&] { session.setInput(entry(), port.name, array.view()); }))
+    if (auto error = rt::attempt([&] { session.setInput(entry, port.name, array.view()); }))
       rt::fail(where, error->clause(), "write the reference again with inputs that the loss and the network allow");
     return array;
   }

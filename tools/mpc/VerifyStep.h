@@ -15,10 +15,12 @@ struct StepNumbers {
   double loss = 0;                             ///< unscaled
   std::map<std::string, rt::Tensor> gradients; ///< unscaled; by the parameter's name in the model
   std::map<std::string, rt::Tensor> buffers;   ///< after the step, as far as the reference has `buffer/NAME`
-  std::optional<double> secondLoss;            ///< of a second step, where the reference has `loss/2`
-  std::optional<double> scale;                 ///< the loss scale, where there is a scaler
-  int overflows = 0;                           ///< steps before this one, which a dynamic scale skipped
-  double multiplyAdds = 0;                     ///< those of the forward pass, estimated; 0 where it is not known
+  std::map<std::string, rt::Tensor>
+      evaluated;                    ///< outputs of `predict` before the step, as far as the reference has `eval/NAME`
+  std::optional<double> secondLoss; ///< of a second step, where the reference has `loss/2`
+  std::optional<double> scale;      ///< the loss scale, where there is a scaler
+  int overflows = 0;                ///< steps before this one, which a dynamic scale skipped
+  double multiplyAdds = 0;          ///< those of the forward pass, estimated; 0 where it is not known
 };
 
 /// Takes dropout out of a module that the import made; returns how many there were. `imported`, if given, is the report

@@ -15,6 +15,7 @@ The file is one of numpy (savez):
                             parameters and inputs of the float64 run are off by a relative ROUNDING: a pre-activation next to zero may then have the other sign
     error/TYPE/buffer/NAME  relative distance of a buffer behind a step in torch.autocast
     buffer/NAME, loss/2     where forward updates buffers: their values after the step, and the loss of a second forward without an update of parameters
+    eval/NAME, rounding/eval/NAME, error/TYPE/eval/NAME   float64: a float output of the module in eval mode before the step, without dropout, and the distances as above
     value/NAME              of a float value of the graph in float64: sum |x|, sqrt(sum x^2), sum x_i cos(i) over its elements in their order
 """
 import json
@@ -25,6 +26,7 @@ import torch
 from . import draws, losses
 from .capture import named_outputs, train_mode
 from .errors import ExportError, at, place_of
+from .evaluation import Evaluation, evaluation, relative
 from .fingerprints import fingerprints
 
 FLOAT16_SCALES = (1024.0, 64.0, 1.0)
@@ -115,6 +117,8 @@ def reference(module, inputs, outputs, text, labels, graph, program, names):
             arrays |= autocast_errors(kind, made, inputs, outputs, loss, target, exact, trained, buffers)
     arrays |= rounding(made, wide_inputs, outputs, loss, wide_target, own, exact, trained, buffers, [(near, narrow)])
     arrays |= buffer_values(wide, buffers, wide_inputs, outputs, loss, wide_target, own)
+    evaluated, said = evaluation_of(made, inputs, wide_inputs, exact.outputs, own)
+    arrays |= evaluated
     made_by_nodes = {output for node in graph.node for output in node.output if output}
     names = {name: value for name, value in names.items() if value in made_by_nodes}
     arrays |= {f"value/{name}": numbers for name, numbers in fingerprints(program, module, wide_inputs, own, names).items()}
@@ -124,6 +128,7 @@ def reference(module, inputs, outputs, text, labels, graph, program, names):
     if active or exact.dropout:
         meta["dropout"] = "off"
     arrays["meta"] = numpy.frombuffer(json.dumps(meta).encode(), dtype=numpy.uint8)
+    notes += said
     notes += [f"the labels '{name}' of the reference are drawn at random: {str(target[name].dtype)[6:]} {list(target[name].shape)}" for name in drawn]
     return arrays, notes
 
@@ -166,14 +171,8 @@ def free_sizes(graph, inputs):
             for axis, dimension in enumerate(value.type.tensor_type.shape.dim) if dimension.dim_param}
 
 
-def relative(found, wanted):
-    """Returns |found - wanted| / |wanted|, or None for zeros."""
-    norm = wanted.norm().item()
-    return (found - wanted).norm().item() / norm if norm > 0 else None
-
-
-def rounding(made, inputs, outputs, loss, target, own, exact, trained, buffers, runs):
-    """Returns how far loss, gradients and buffers are from the exact ones in the steps of `runs`, and in one whose parameters and inputs are slightly off."""
+def slightly_off(made, inputs):
+    """Returns a copy of a module in float64 and inputs, all of whose numbers are off by up to ROUNDING."""
     generator = torch.Generator().manual_seed(1)
 
     def off(value):
@@ -185,7 +184,25 @@ def rounding(made, inputs, outputs, loss, target, own, exact, trained, buffers, 
     with torch.no_grad():
         for parameter in moved.parameters():
             parameter.copy_(off(parameter))
-    runs = [*runs, (Step(moved, {name: off(value) for name, value in inputs.items()}, outputs, loss, target, own=own), moved)]
+    return moved, {name: off(value) for name, value in inputs.items()}
+
+
+def evaluation_of(made, inputs, wide_inputs, trained, own):
+    """Returns ({key: array}, notes) of the module in eval mode; `trained` are the outputs of train mode in float64."""
+    def copied():
+        return draws.without_dropout(made)[0]
+
+    place, wanted = next((p.device.type for p in made.parameters()), "cpu"), list(trained)
+    runs = [lambda: Evaluation(draws.in_float64(copied()), wide_inputs, wanted, own), lambda: Evaluation(copied(), inputs, wanted),
+            lambda: Evaluation(*slightly_off(made, wide_inputs), wanted, own)]
+    kinds = ("bfloat16", "float16") if own == torch.float32 else ()
+    return evaluation(runs, {kind: lambda kind=kind: Evaluation(copied(), inputs, wanted, around=torch.autocast(place, dtype=getattr(torch, kind))) for kind in kinds}, trained)
+
+
+def rounding(made, inputs, outputs, loss, target, own, exact, trained, buffers, runs):
+    """Returns how far loss, gradients and buffers are from the exact ones in the steps of `runs`, and in one whose parameters and inputs are slightly off."""
+    moved, moved_inputs = slightly_off(made, inputs)
+    runs = [*runs, (Step(moved, moved_inputs, outputs, loss, target, own=own), moved)]
     found = {"loss": max(abs((step.loss - exact.loss).item()) for step, _ in runs)}
     for name in trained:
         found[f"grad/{name}"] = max((step.gradients[name] - exact.gradients[name]).norm().item() for step, _ in runs)
