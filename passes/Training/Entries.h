@@ -69,6 +69,8 @@ public:
   llvm::ArrayRef<std::string> assumptions() const { return choices; }
   /// Returns the leading dimension of the batched inputs; nullopt when no input is batched.
   std::optional<int64_t> batchSize();
+  /// Follows the samples through all ops that the entry has now.
+  PerSample perSample();
   /// Returns whether it is certain that the leading dimension of a value counts samples, each of which decides its own
   /// part alone. It may be true also where this is false.
   bool countsSamples(mlir::Value v);
@@ -91,7 +93,6 @@ public:
   mlir::OpBuilder builder;
 
 private:
-  PerSample perSample();
   bool dependsOnState(mlir::Value v) const;
   /// Marks each result whose leading dimension counts samples, and each result that does not depend on any sample.
   void markSamples();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Training/PerSample.h"
+#include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/Shapes.h"
+#include "passes/Training/SampleIndices.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -22,6 +24,10 @@ PerSample::PerSample(Block &block, int64_t samples, function_ref<bool(BlockArgum
   for (Operation &op : block) {
     if (llvm::all_of(op.getOperands(), [&](Value v) { return fixed(v); }))
       continue;
+    if (std::optional<Position> at = throughOwnIndices(op)) {
+      positions[op.getResult(0)] = {*at};
+      continue;
+    }
     for (OpResult result : op.getResults()) {
       std::optional<Positions> common;
       for (OpOperand &operand : op.getOpOperands()) {
@@ -41,6 +47,11 @@ PerSample::PerSample(Block &block, int64_t samples, function_ref<bool(BlockArgum
 }
 
 bool PerSample::fixed(Value v) const { return !positions.contains(v); }
+
+std::optional<PerSample::Position> PerSample::position(Value v) const {
+  Positions found = positions.lookup(v);
+  return found.empty() ? std::nullopt : std::optional(found.front());
+}
 
 bool PerSample::leads(Value v) const {
   return llvm::any_of(positions.lookup(v),
@@ -73,6 +84,41 @@ PerSample::Positions PerSample::throughReshape(Position at, ArrayRef<int64_t> fr
       found.push_back({e, stride / rest});
   }
   return found;
+}
+
+/// A gather whose indices name elements of their own sample: y[a..., i..., b...] = x[a..., indices[i...], b...], and
+/// the opposite, a scatter.
+std::optional<PerSample::Position> PerSample::throughOwnIndices(Operation &op) const {
+  auto gather = dyn_cast<GatherOp>(op);
+  auto scatter = dyn_cast<ScatterOp>(op);
+  if (!gather && !scatter)
+    return std::nullopt;
+  const int64_t axis = gather ? gather.getAxis() : scatter.getAxis();
+  Value row = gather ? gather.getX() : scatter.getY(), indices = op.getOperand(1), sum = indices;
+  while (sum.getDefiningOp<ReshapeOp>())
+    sum = sum.getDefiningOp()->getOperand(0);
+  auto placeOf = [&](int64_t inner) -> std::optional<Position> {
+    auto follows = [&](Value term, int64_t dim) {
+      return fixed(term) || llvm::is_contained(positions.lookup(term), Position{dim, 1});
+    };
+    if (inner <= 0 || samples <= 1 || shapeOf(row)[axis] % (samples * inner) != 0)
+      return std::nullopt;
+    std::optional<int64_t> dim = ownIndicesDim(sum, samples, inner, follows);
+    Positions found = dim ? throughReshape({*dim, 1}, shapeOf(sum), shapeOf(indices)) : Positions();
+    return found.size() == 1 ? std::optional(Position{axis + found[0].dim, found[0].inner}) : std::nullopt;
+  };
+  if (gather) {
+    for (Position at : positions.lookup(row))
+      if (at.dim == axis)
+        return placeOf(at.inner);
+    return std::nullopt;
+  }
+  const int64_t inner = shapeOf(row)[axis] / samples; // of the result, as many as of every other sample
+  std::optional<Position> at = placeOf(inner);
+  Value updates = scatter.getUpdates();
+  return at && (fixed(updates) || llvm::is_contained(positions.lookup(updates), *at))
+             ? std::optional(Position{axis, inner})
+             : std::nullopt;
 }
 
 PerSample::Positions PerSample::through(OpOperand &operand, OpResult result, Position at) const {

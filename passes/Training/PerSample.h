@@ -18,6 +18,13 @@ public:
   /// the same for every batch.
   PerSample(mlir::Block &block, int64_t samples, llvm::function_ref<bool(mlir::BlockArgument)> batched);
 
+  /// Element i along `dim` belongs to sample i / inner % samples.
+  struct Position {
+    int64_t dim, inner;
+    bool operator==(const Position &) const = default;
+  };
+  /// Returns where v has its samples; nullopt where samples mix in it, or it depends on none.
+  std::optional<Position> position(mlir::Value v) const;
   /// Returns whether v is [samples*k, ...] and sample i alone, of all samples, decides v[i*k] to v[i*k + k - 1].
   bool leads(mlir::Value v) const;
   /// Returns the dimension of v whose index i sample i alone, of all samples, decides; nullopt where none is certain.
@@ -26,16 +33,13 @@ public:
   bool fixed(mlir::Value v) const;
 
 private:
-  /// Element i along `dim` belongs to sample i / inner % samples.
-  struct Position {
-    int64_t dim, inner;
-    bool operator==(const Position &) const = default;
-  };
   /// These are all positions that are right. There is one, except in a batch of one sample, where every reading of a
   /// reshape is right.
   using Positions = llvm::SmallVector<Position, 2>;
 
   Positions throughReshape(Position at, llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to) const;
+  /// Returns where a gather or scatter has its samples whose indices keep each to its own elements.
+  std::optional<Position> throughOwnIndices(mlir::Operation &op) const;
   /// Returns where a result has the samples that this operand has at `at`.
   Positions through(mlir::OpOperand &operand, mlir::OpResult result, Position at) const;
 

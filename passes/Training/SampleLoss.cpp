@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "passes/Training/SampleLoss.h"
 #include "dialects/Graph/IR/Losses.h"
+#include "passes/Training/PerSample.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -79,53 +80,50 @@ Classification training::findClassification(Value loss) {
   return result;
 }
 
-/// Sums x over all that belongs to one sample: [M, d...] to [N]. M may be N times a factor (sequences
-/// flattened into samples) if `flattened` allows it. The result is null when x is not made of N samples.
-static Value sumSamples(const GraphBuilder &b, Value x, int64_t samples, bool flattened) {
+/// Sums x, whose samples lie at `at`, over all that belongs to one sample: [d..., k*N*inner, d...] to [N].
+static Value sumSamples(const GraphBuilder &b, Value x, PerSample::Position at, int64_t samples) {
   ArrayRef<int64_t> shape = shapeOf(x);
-  if (shape.empty() || samples == 0 || (shape[0] != samples && !(flattened && shape[0] % samples == 0)))
-    return {};
+  const int64_t after = at.inner * llvm::product_of(shape.drop_front(at.dim + 1)),
+                before = llvm::product_of(shape.take_front(at.dim + 1)) / (samples * at.inner);
   x = b.cast(x, b.builder.getF32Type());
-  if (shape.size() == 1 && shape[0] == samples)
-    return x;
-  return b.sum(b.reshape(x, {samples, typeOf(x).getNumElements() / samples}), {1});
+  if (before != 1)
+    return b.sum(b.reshape(x, {before, samples, after}), {0, 2});
+  return after == 1 ? b.reshape(x, {samples}) : b.sum(b.reshape(x, {samples, after}), {1});
 }
 
 std::optional<SampleLoss> training::splitLoss(EntryBuilder &entry, Value loss) {
-  std::optional<int64_t> samples = entry.batchSize();
+  const int64_t samples = entry.batchSize().value_or(0);
   LossTree tree = parseLoss(loss);
-  if (!samples || tree.reduction == LossReduction::none)
+  if (samples == 0 || tree.reduction == LossReduction::none)
     return std::nullopt;
   GraphBuilder b(entry.builder, loss.getLoc());
-
-  // [N*T] rows belong to samples in order when the labels were [N, T...] before they were flattened.
-  bool flattened = false;
-  if (tree.classifier) {
-    Value source = stripViews(tree.classifier.getLabels());
-    flattened = isa<BlockArgument>(source) && typeOf(source).getRank() > 0 && shapeOf(source)[0] == *samples;
-  }
-  SampleLoss split;
-  Value weights = tree.weights;
-  if (!tree.elements) {
+  const bool isMean = tree.reduction == LossReduction::mean;
+  Value elements = tree.elements, weights = tree.weights;
+  if (!elements) {
     ClassificationLossOpInterface classifier = tree.classifier;
-    split.losses = sumSamples(b, classifier.withReduction(b.builder, LossReduction::none), *samples, flattened);
+    elements = classifier.withReduction(b.builder, LossReduction::none);
     Value classWeights = classifier.getWeights();
     std::optional<int64_t> ignored = classifier.getIgnoreIndex();
-    if (split.losses && (classWeights || ignored) && tree.reduction == LossReduction::mean)
+    if (isMean && (classWeights || ignored))
       weights = labelWeights(b, classifier.getLabels(), classWeights, ignored);
-  } else {
-    split.losses = sumSamples(b, tree.elements, *samples, flattened);
   }
-  if (weights)
-    split.weights = sumSamples(b, weights, *samples, flattened);
-  if (!split.losses || (weights && !split.weights))
+  const PerSample perSample = entry.perSample();
+  std::optional<PerSample::Position> at = perSample.position(elements);
+  if (!at)
     return std::nullopt;
-  if (!split.weights) {
+  SampleLoss split{sumSamples(b, elements, *at, samples), {}};
+  if (!weights) {
     // A mean counts its elements; a sum is the loss of one batch.
-    Value counted = tree.elements ? tree.elements : tree.classifier.getLabels();
-    double weight = tree.reduction == LossReduction::mean ? double(typeOf(counted).getNumElements()) / double(*samples)
-                                                          : 1.0 / double(*samples);
-    split.weights = b.splat(RankedTensorType::get({*samples}, b.builder.getF32Type()), weight);
+    const double weight = (isMean ? double(typeOf(elements).getNumElements()) : 1.0) / double(samples);
+    split.weights = b.splat(RankedTensorType::get({samples}, b.builder.getF32Type()), weight);
+    return split;
   }
+  // Weights that are the same in each batch lie where the elements do.
+  std::optional<PerSample::Position> weightsAt = perSample.position(weights);
+  if (perSample.fixed(weights) && shapeOf(weights) == shapeOf(elements))
+    weightsAt = at;
+  if (!weightsAt)
+    return std::nullopt;
+  split.weights = sumSamples(b, weights, *weightsAt, samples);
   return split;
 }
