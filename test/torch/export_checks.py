@@ -23,6 +23,7 @@ from torch import nn  # noqa: E402
 import export_support  # noqa: E402
 import evaluation_cases  # noqa: E402
 import gradient_cases  # noqa: E402
+import loss_cases  # noqa: E402
 import recurrent_cases  # noqa: E402
 import reference_cases  # noqa: E402
 import state_cases  # noqa: E402
@@ -357,4 +358,4 @@ if __name__ == "__main__":
     export_support.bin_folder = OPTIONS.bin
     torch.set_num_threads(1)
     # Exporting is not safe in threads.
-    harness.main([("export-checks/" + name, case) for name, case in (CASES | state_cases.CASES | reference_cases.CASES | recurrent_cases.CASES | gradient_cases.CASES | evaluation_cases.CASES).items()], OPTIONS.only, jobs=1)
+    harness.main([("export-checks/" + name, case) for name, case in (CASES | state_cases.CASES | reference_cases.CASES | recurrent_cases.CASES | gradient_cases.CASES | evaluation_cases.CASES | loss_cases.CASES).items()], OPTIONS.only, jobs=1)

@@ -285,6 +285,8 @@ CASES = {
     "lost/divisor-and-padding": pooled(lambda y: functional.avg_pool2d(y, 3, 2, 1, divisor_override=5), 12),
     "lost/whole-length": pooled(lambda y: functional.interpolate(y, scale_factor=(1.7, 2.3), mode="bilinear", align_corners=True), 160),
     "lost/whole-length-of-a-cubic": pooled(lambda y: functional.interpolate(y, scale_factor=(0.7, 2.3), mode="bicubic", align_corners=True), 64),
+    "lost/scale-of-an-antialiased": pooled(lambda y: functional.interpolate(y, scale_factor=0.6, mode="bilinear", antialias=True), 12),
+    "lost/scale-of-an-antialiased-cubic": pooled(lambda y: functional.interpolate(y, scale_factor=(0.6, 0.45), mode="bicubic", antialias=True), 9),
     "lost/mean-of-places": mean_of_places,
     "lost/dropouts": dropouts,
     "refused/hook-of-a-weight": hooked("weight", "the parameter 'weight' has a hook on its gradient"),

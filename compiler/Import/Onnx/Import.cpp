@@ -701,8 +701,7 @@ OwningOpRef<ModuleOp> Import::run(Model &model) {
                       : exportedForTraining(model)       ? TrainingMode::AsExported
                                                          : TrainingMode::Train;
   roles.analyse(model, options, report);
-  if (options.keepGoing)
-    collectStatedTypes();
+  collectStatedTypes();
   bindInitializers();
   bindInputs();
   checkPatterns();

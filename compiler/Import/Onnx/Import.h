@@ -92,6 +92,8 @@ public:
   void needConstants(mlir::Value);
   Model &model() { return *current; }
   bool isUsed(const std::string &value) const { return useCount.count(value) != 0; }
+  /// Returns whether the file states that a value is one number.
+  bool statesNumber(const std::string &name) const;
   std::string takeDiagnostics();
   /// Problems that the current node has reported without stopping (Node::unsupported).
   std::vector<ImportProblem> unsupported;

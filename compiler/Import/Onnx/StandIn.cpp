@@ -24,6 +24,11 @@ void Import::collectStatedTypes() {
         statedTypes.try_emplace(info.name(), &info.type().tensor_type());
 }
 
+bool Import::statesNumber(const std::string &name) const {
+  auto it = statedTypes.find(name);
+  return it != statedTypes.end() && it->second->shape().dim().empty();
+}
+
 RankedTensorType Import::statedType(const std::string &name) {
   auto it = statedTypes.find(name);
   if (it == statedTypes.end() || rebound) // the file states types for the batch that it was exported with

@@ -10,7 +10,7 @@ import warnings
 
 import torch
 
-from . import embeddings, recurrent, stops
+from . import embeddings, losses_of_torch, recurrent, stops
 from .errors import ExportError, at, place_of
 
 GRAD_REGION = "wrap_with_set_grad_enabled"
@@ -110,6 +110,7 @@ def marking_exporter(gradients):
                 raise ExportError("forward has a no_grad region, and torch can only capture this module with strict=True, which loses it\n"
                                   "hint: use detach() instead of the region")
             embeddings.keep_padding(program)
+            losses_of_torch.widen_cross_entropies(program)
             traced.append(program)
             return program
         gradients.custom.clear()
@@ -117,6 +118,7 @@ def marking_exporter(gradients):
             program = export(module, *arguments, **keywords)
         stops.detached_out_of_place(program)
         embeddings.keep_padding(program)
+        losses_of_torch.widen_cross_entropies(program)
         if region_in_body(program.graph_module):
             raise ExportError("the body of a scan, a while_loop or a cond has a no_grad region, which the file would lose\nhint: use detach() instead of the region")
         traced.append(program)

@@ -75,6 +75,11 @@ static void loss(Node &n) {
   Value scores = n.floatIn(0), labels = n.in(1);
   if (n.rank(0) < 2)
     n.fail("scores are [N, C, d...], not of rank " + Twine(n.rank(0)));
+  if (torchCall && *kind == LossReduction::none && n.import.statesNumber(n.proto.output(0)))
+    n.fail("torch's exporter took the losses of " + Twine(n.shape(0)[0]) +
+               " samples for one number, and left out what the module sums of them",
+           "export again with tools/torch/export.py, or write cross_entropy(scores[..., None], labels[..., None], "
+           "reduction=\"none\").squeeze(-1)");
   if constexpr (std::is_same_v<OpT, SoftmaxCrossEntropyOp>)
     if (isa<FloatType>(elementOf(labels)) && shapeOf(labels) == n.shape(0)) {
       // torch's exporters write cross_entropy of probabilities as this node, which ONNX defines for numbers of classes.

@@ -9,6 +9,7 @@
 #include "compiler/Import/Onnx/Ops/ResizeCoordinates.h"
 #include "compiler/Import/Onnx/Ops/ResizeTaps.h"
 #include "compiler/Import/Onnx/Torch/Metadata.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
 using namespace mlir;
@@ -176,6 +177,18 @@ static Shape allAxes(int64_t rank) {
   return axes;
 }
 
+/// torch's antialiased modes keep a scale that forward gives, and the exporter writes only the sizes that it makes:
+/// _upsample_bilinear2d_aa(x, sizes, align_corners, scale of the height, scale of the width).
+static void restoreScales(Node &n, Sampling &s) {
+  std::optional<torch::Call> call = torch::Metadata::callOf(n.proto);
+  if (!call || !s.filter.antialias || n.rank(0) != 4 || call->args.size() < 5 || call->args[2] != "False" ||
+      !StringRef(call->target).ends_with("2d_aa"))
+    return;
+  for (int64_t i = 0; i < 2; ++i)
+    if (float scale = 0; llvm::to_float(StringRef(call->args[3 + i]), scale) && scale > 0 && std::isfinite(scale))
+      s.scales[2 + i] = fractionOf(scale);
+}
+
 static void resize(Node &n) {
   Sampling s;
   s.mode = n.stringAttribute("mode", "nearest");
@@ -243,6 +256,7 @@ static void resize(Node &n) {
   } else if (policy != "stretch") {
     n.fail("keep_aspect_ratio_policy '" + printable(policy) + "' is not known", "", "keep_aspect_ratio_policy");
   }
+  restoreScales(n, s);
   resample(n, s);
 }
 
