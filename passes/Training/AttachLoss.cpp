@@ -18,6 +18,7 @@
 #include "passes/Training/Metrics.h"
 #include "passes/Training/ParameterKinds.h"
 #include "passes/Training/Passes.h"
+#include "passes/Training/PerSample.h"
 #include "passes/Training/SampleLoss.h"
 #include "passes/Training/Specs.h"
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -377,10 +378,8 @@ private:
 
   /// Adds what a loss of the network's own classifies by, unless an output holds it in some shape: scores of tokens
   /// [batch, T, C] are rows [batch * T, C] in their loss. Where an output of another value is called `logits`, the
-  /// scores are `loss.logits`.
+  /// scores are `loss.logits`. Scores that mix samples, as those of contrasts, are no prediction for any of them.
   static void addLogits(Value logits, SmallVectorImpl<std::pair<std::string, Value>> &returned) {
-    if (!logits)
-      return;
     auto holds = [&](const auto &output) {
       return stripViews(output.second) == stripViews(logits) &&
              graph::elementOf(output.second) == graph::elementOf(logits);
@@ -400,7 +399,9 @@ private:
       if (name != lossName)
         returned.emplace_back(name, value);
     if (!lossName.empty())
-      addLogits(findClassification(entry.output(lossName)).logits, returned);
+      if (Value logits = findClassification(entry.output(lossName)).logits;
+          logits && (entry.perSample().leads(logits) || llvm::is_contained(outputs, "logits")))
+        addLogits(logits, returned);
     if (losses)
       addLossOutputs(entry, spec.loss, returned);
     if (!outputs.empty()) {

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional
 
 import export_support
-from export_support import expect, harness, written
+from export_support import expect, harness, refused, written
 
 
 class Losses(nn.Module):
@@ -102,6 +102,30 @@ def evaluates(module, names, divided):
     return case
 
 
+class Frames(nn.Module):
+    """Scores of five classes for each frame. With `inside`, forward returns their CTC loss, too."""
+
+    def __init__(self, inside=False):
+        super().__init__()
+        self.rnn, self.fc, self.inside = nn.GRU(4, 6, batch_first=True), nn.Linear(6, 5), inside
+
+    def forward(self, x, rows=None, frames=None, lengths=None):
+        scores = self.fc(self.rnn(x)[0])
+        return functional.ctc_loss(scores.log_softmax(-1).transpose(0, 1), rows, frames, lengths) if self.inside else scores
+
+
+def labelled():
+    return {"rows": torch.tensor([[1, 2, 3], [4, 1, 2]]), "frames": torch.full((2,), 9), "lengths": torch.tensor([3, 2])}
+
+
+def short_targets():
+    """Targets that are shorter than the frames, whose length the loss of the reference then says."""
+    with harness.folder() as folder:
+        _, notes = written(Frames(), {"x": torch.randn(2, 9, 4)}, folder, outputs=["scores"], reference=f"{folder}/reference.npz", loss="ctc:scores:rows:frames:lengths", labels=labelled())
+        expect("the loss of the reference is --loss ctc:scores:rows:frames:lengths,max_target=3" in notes, notes)
+        export_support.expect_verified(folder)
+
+
 TOTAL = torch.Tensor.sum
 CASES = {
     "loss/sum": verified(lambda: Losses(TOTAL)),
@@ -114,6 +138,8 @@ CASES = {
     "loss/ignored": verified(lambda: Losses(TOTAL, ignore_index=0)),
     "loss/probabilities": verified(lambda: Losses(TOTAL, probabilities=True)),
     "loss/sequences": verified(lambda: Losses(lambda losses: losses.sum(1).mean(), rows=True), time=3),
+    "loss/short-targets": short_targets,
+    "refused/ctc-inside": refused("_ctc_loss(.|\n)*hint: return the scores of the frames", lambda: Frames(inside=True), lambda: {"x": torch.randn(2, 9, 4), **labelled()}),
     "eval/contrasts": evaluates(Pairs, (), divided=False),
     "eval/time-in-front": evaluates(Masked, ("steps",), divided=True),
     "eval/last-step": evaluates(LastStep, ("length",), divided=True),

@@ -201,7 +201,28 @@ def restored():
     expect(pack_sequence([x[0], x[1]]).data.shape == (6, 4), "another pack_sequence")
 
 
+class Chooses(nn.Module):
+    """A recurrent network in front of a cond, which torch captures by reading forward."""
+
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.one, self.other = nn.GRU(3, 6, batch_first=True), nn.Linear(6, 2), nn.Linear(6, 2)
+
+    def forward(self, x):
+        h = self.rnn(x)[0][:, -1]
+        return torch.cond(x.sum() > 0, lambda h: self.one(h), lambda h: self.other(h), (h,))
+
+
+def named_behind_cond():
+    for outputs, name in ((["p"], "p"), (None, "output")):
+        with harness.folder() as folder:
+            graph, _ = written(Chooses(), {"x": torch.randn(4, 5, 3)}, folder, outputs=outputs, reference=f"{folder}/reference.npz", loss=f"mse:{name}:y")
+            expect([output.name for output in graph.output] == [name], [output.name for output in graph.output])
+            export_support.expect_verified(folder)
+
+
 CASES = {
+    "recurrent/named-behind-cond": named_behind_cond,
     "recurrent/projected": agrees(Projected),
     "recurrent/unrolled": agrees(Unrolled),
     "recurrent/packed": agrees(Packed, ["pad_packed_sequence"]),

@@ -369,6 +369,8 @@ CASES = {
     "refused/data": refused(r"assigns to .data of a tensor \(.*state_cases.py:\d+\)", AssignsData, x),
     "refused/changed-frozen": refused("forward changes the parameter 'other.weight' itself", ChangesFrozen, x),
     "refused/changed-parameter": refused("forward changes the parameter 'table.weight' itself", RenormedTable, lambda: {"x": torch.tensor([1, 2])}),
+    "refused/max-norm": refused("hint: an embedding with max_norm", lambda: nn.Embedding(5, 4, max_norm=1.0), lambda: {"input": torch.tensor([[0, 1], [2, 3]])}),
+    "refused/cumulative": refused("the norm '1' has momentum=None", lambda: nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4, momentum=None)), lambda: {"input": torch.randn(5, 4)}),
     "refused/scan-body": refused("the body of a scan, a while_loop or a cond has a no_grad region", ScansWithoutGradient, lambda: {"x": torch.randn(5, 4)}),
     "buffers": updated_buffers,
     "buffers/twins": one_value_for_two,

@@ -57,16 +57,20 @@ func.func @forward(%x: tensor<2x3xf32> {train.name = "x", train.batched}) -> (te
 // -----
 
 // In the loss of contrasts every sample is a class of the others: a row has no loss of its own.
+// So they are no scores that predict returns, either, unless they are named.
 // CHECK-LABEL: func.func @eval
 // CHECK-SAME: -> (tensor<f32> {train.name = "loss", train.role = "loss"}
+// CHECK-LABEL: func.func @predict
+// CHECK-SAME: -> (tensor<4x3xf32> {train.batched, train.name = "z", train.role = "output"}) {
 train.variable @w parameter : tensor<f32> = #train.fill<1.0>
-func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}, %y: tensor<4x3xf32> {train.name = "y", train.batched}) -> (tensor<f32> {train.name = "loss"}) {
+func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}, %y: tensor<4x3xf32> {train.name = "y", train.batched})
+    -> (tensor<f32> {train.name = "loss"}, tensor<4x3xf32> {train.name = "z"}) {
   %w = train.read @w : tensor<f32>
   %z = graph.mul %x, %w : (tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
   %scores = graph.matmul %z, %y {transpose_b} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x4xf32>
   %own = graph.iota {axis = 0 : i64} : tensor<4xi64>
   %loss = graph.softmax_cross_entropy %scores, %own {reduction = #graph<reduction mean>} : (tensor<4x4xf32>, tensor<4xi64>) -> tensor<f32>
-  return %loss : tensor<f32>
+  return %loss, %z : tensor<f32>, tensor<4x3xf32>
 }
 
 // -----

@@ -28,6 +28,7 @@ class Captured:
 def capture(module, inputs, outputs, dynamic, batch, opset, accept_functions):
     check_names(module, inputs, outputs)
     stops.refuse_hooks(module)
+    refuse_cumulative_statistics(module)
     inputs, constants = without_constants(inputs)
     shapes = free_dimensions(inputs, dynamic or {}, batch)
     gradients = stops.GradientStops()
@@ -44,7 +45,7 @@ def capture(module, inputs, outputs, dynamic, batch, opset, accept_functions):
                           "where its backward is the derivative of its forward, export with accept_functions=True (--accept-functions)")
     notes = [f"the backward of the autograd.Function '{name}'{at(place)} is not in the file: mpc differentiates its forward" for name, place in dict.fromkeys(gradients.custom)]
     notes += dict.fromkeys(said)
-    return Captured(traced[-1], program, list(names), asked.get("opset"), notes + fixed_dimensions(program, shapes or {}) + lost_statistics(module))
+    return Captured(traced[-1], program, names_of(program, list(names), outputs), asked.get("opset"), notes + fixed_dimensions(program, shapes or {}) + lost_statistics(module))
 
 
 @contextlib.contextmanager
@@ -196,6 +197,8 @@ def advice(module, error):
         return "the first dimension of each input is a free batch; give every example one, as x=2x3x224x224, or fix it: batch=None (--batch '')"
     if type(error).__name__ == "SpecViolationError" and "not in the correct order" in str(error):
         return "torch cannot export a module that gives one value to two buffers; give the second one a copy: self.second.copy_(y.clone())"
+    if "_ctc_loss" in str(error):
+        return "return the scores of the frames, and let mpc compute the loss: --loss ctc:SCORES:TARGETS:INPUT_LENGTHS:TARGET_LENGTHS"
     if "_is_all_true" in str(error):
         return "make distributions of torch with validate_args=False, which leaves the check of their arguments out"
     if re.search(r"data.dependent|GuardOnDataDependent|Could not guard", str(error), re.IGNORECASE):
@@ -258,6 +261,13 @@ def refuse_other_names(program, shapes):
                                   f"(--free {value.name}:{axis}={found.value})")
 
 
+def refuse_cumulative_statistics(module):
+    """Refuses norms whose running statistics are means over all batches so far, since ONNX's norm has one momentum for all steps."""
+    for name, part in module.named_modules():
+        if isinstance(part, torch.nn.modules.batchnorm._NormBase) and part.track_running_stats and part.momentum is None and any(each.training for each in (module, part)):
+            raise ExportError(f"the norm '{name}' has momentum=None, so that its running statistics are means over all batches, which no file can say\nhint: give it a momentum, as 0.1")
+
+
 def lost_statistics(module):
     """Returns notes on instance norms whose running statistics the exporter leaves out."""
     return [f"the running statistics of the instance norm '{name}' are not in the file: evaluation normalises by each sample, too" for name, part in module.named_modules()
@@ -275,6 +285,15 @@ def train_mode(module):
     finally:
         for part, training in modes:
             part.training = training
+
+
+def names_of(program, names, wanted):
+    """Returns the names of the outputs. Where torch captures with strict=True, it reads forward without running it, and `names` is empty."""
+    count = len(program.model.graph.outputs)
+    names = names or wanted or (["output"] if count == 1 else [f"output_{i}" for i in range(count)])
+    if len(names) != count:
+        raise ExportError(f"the file would have {count} outputs, and {len(names)} names: {', '.join(names)}\nhint: name all tensors that forward returns, in order: outputs= (--output)")
+    return names
 
 
 def named_outputs(result, wanted):

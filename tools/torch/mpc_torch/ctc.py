@@ -62,6 +62,12 @@ class Ctc:
         self.check(chosen, batch, frames, classes)
         return chosen, [name for name in self.targets if given[name] is None]
 
+    def name_longest(self, rows, scores):
+        """Says in the text of the loss how long targets are that are no input of forward, and shorter than mpc assumes."""
+        if self.longest is None and rows.shape[1] != scores.shape[1 if self.batch_first else 0]:
+            self.longest = rows.shape[1]
+            self.text += f",max_target={self.longest}"
+
     def frames_of(self, chosen, batch, frames):
         """Returns the number of frames of each sample."""
         counts = chosen[self.input_lengths].cpu().long() if self.input_lengths else None

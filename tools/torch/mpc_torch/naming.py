@@ -21,7 +21,7 @@ def name_values(captured, module):
     """Names all values, converts the model to its opset, and writes the signature anew. Returns {value of torch's graph: value of the file}."""
     model, graph = captured.program.model, captured.program.model.graph
     specs = captured.program.exported_program.graph_signature.output_specs
-    refuse_changed_parameters(specs)
+    refuse_changed_parameters(specs, module)
     of_torch = {value.name: value for node in graph for value in node.outputs}
     updates = buffer_updates(graph, specs)
     name_outputs(graph, captured.names)
@@ -40,11 +40,14 @@ def name_values(captured, module):
     return {name: value.name for name, value in of_torch.items()}
 
 
-def refuse_changed_parameters(specs):
+def refuse_changed_parameters(specs, module):
     for spec in specs:
         if spec.kind.name == "PARAMETER_MUTATION":
-            raise ExportError(f"forward changes the parameter '{spec.target}' itself, and a training program changes parameters by its optimizer alone\n"
-                              f"hint: register it as a buffer if forward alone changes it; otherwise compute the new value without storing it, as torch.clamp(self.{spec.target}, -1, 1)")
+            part = module.get_submodule(spec.target.rpartition(".")[0])
+            hint = f"register it as a buffer if forward alone changes it; otherwise compute the new value without storing it, as torch.clamp(self.{spec.target}, -1, 1)"
+            if getattr(part, "max_norm", None) is not None:
+                hint = "an embedding with max_norm changes its rows in forward: make it without max_norm, and divide what it returns by its norm where that is too large"
+            raise ExportError(f"forward changes the parameter '{spec.target}' itself, and a training program changes parameters by its optimizer alone\nhint: {hint}")
 
 
 def values_of(graph):

@@ -162,6 +162,9 @@ def chosen_loss(made, inputs, outputs, text, labels, graph):
     loss.activation, loss.activation_axis = losses.activation_behind(graph, loss.prediction, loss.form)
     batch = next((value.shape[0] for value in inputs.values() if isinstance(value, torch.Tensor) and value.dim() > 0), None)
     target, drawn = loss.complete(prediction, {name: inputs.get(name, labels.get(name)) for name in loss.targets}, batch)
+    if loss.form == "ctc" and loss.rows in labels:
+        loss.name_longest(labels[loss.rows], prediction)
+        notes.append(f"the loss of the reference is --loss {loss.text}")
     return loss, target, drawn, notes
 
 
