@@ -97,14 +97,15 @@ static std::optional<int64_t> stepAlong(Value v, int64_t dim) {
     const bool isLine = all(*values, shapeOf(v), dim, [&](int64_t value, int64_t i) { return value == i * step; });
     return isLine ? std::optional(step) : std::nullopt;
   }
-  // Indices that count up are not below zero, where an index counts from the end.
+  // An index below zero counts from the end; those that count up are not below it.
   if (auto select = dyn_cast<SelectOp>(op)) {
-    auto negative = select->getOperand(0).getDefiningOp<CompareOp>();
     Value x = select->getOperand(2);
-    return negative && negative.getPredicate() == Predicate::lt && negative->getOperand(0) == x &&
-                   typeOf(x) == typeOf(v)
-               ? stepAlong(x, dim)
-               : std::nullopt;
+    auto negative = select->getOperand(0).getDefiningOp<CompareOp>();
+    std::optional<std::vector<int64_t>> zero = negative ? constantOf(negative->getOperand(1)) : std::nullopt;
+    const bool isResolved = zero && zero->size() == 1 && zero->front() == 0 && negative->getOperand(0) == x &&
+                            negative.getPredicate() == Predicate::lt && typeOf(x) == typeOf(v);
+    std::optional<int64_t> step = isResolved ? stepAlong(x, dim) : std::nullopt;
+    return step && *step >= 0 ? step : std::nullopt;
   }
   if (auto slice = dyn_cast<SliceOp>(op)) {
     Value part = wholePart(slice);
