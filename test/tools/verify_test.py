@@ -337,6 +337,27 @@ def spoiled_forward():
                "'mpc check model.onnx'")
 
 
+class ByTool:
+    """A graph that says that tools/torch/export.py has written it."""
+
+    def __init__(self, graph):
+        self.graph = graph
+
+    def save(self, path):
+        model = self.graph.proto()
+        model.metadata_props.add(key="mpc.training_form", value="True")
+        with open(path, "wb") as file:
+            file.write(model.SerializeToString())
+
+
+def spoiled_by_tool():
+    """Checks that the hint does not ask for the tool that has written the file."""
+    with harness.folder() as folder:
+        graph, arrays = mlp(), reference(mlp())
+        graph.nodes[1].op_type = "LeakyRelu"
+        expect(verify(folder, ByTool(graph), arrays, differs=True), "hint: node 'relu1' (LeakyRelu) does not compute what the module does: write that part of the module in another way")
+
+
 def another_loss():
     with harness.folder() as folder:
         graph = mlp()
@@ -456,6 +477,7 @@ CASES = {
     "buffers": buffers,
     "a wrong gradient": wrong_gradient,
     "a spoiled forward pass": spoiled_forward,
+    "a spoiled forward pass of the tool": spoiled_by_tool,
     "another loss": another_loss,
     "other parameters": parameters,
     "not finite": not_finite,

@@ -369,6 +369,8 @@ CASES = {
     "refused/data": refused(r"assigns to .data of a tensor \(.*state_cases.py:\d+\)", AssignsData, x),
     "refused/changed-frozen": refused("forward changes the parameter 'other.weight' itself", ChangesFrozen, x),
     "refused/changed-parameter": refused("forward changes the parameter 'table.weight' itself", RenormedTable, lambda: {"x": torch.tensor([1, 2])}),
+    "refused/mask-that-decides": refused("hint: a Transformer of torch looks at its mask", lambda: nn.Transformer(4, 2, 1, 1, 8, 0.0, batch_first=True),
+                                         lambda: {"src": torch.randn(3, 5, 4), "tgt": torch.randn(3, 6, 4), "tgt_mask": nn.Transformer.generate_square_subsequent_mask(6)}, batch=None),
     "refused/max-norm": refused("hint: an embedding with max_norm", lambda: nn.Embedding(5, 4, max_norm=1.0), lambda: {"input": torch.tensor([[0, 1], [2, 3]])}),
     "refused/cumulative": refused("the norm '1' has momentum=None", lambda: nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4, momentum=None)), lambda: {"input": torch.randn(5, 4)}),
     "refused/scan-body": refused("the body of a scan, a while_loop or a cond has a no_grad region", ScansWithoutGradient, lambda: {"x": torch.randn(5, 4)}),

@@ -118,14 +118,16 @@ bool mayBeRounding(ArrayRef<Row> rows) {
 }
 
 /// Says what the likely cause is, and what to do next.
-std::string hintFor(const VerifyFlags &flags, ArrayRef<Row> rows, const ForwardComparison &forward) {
+std::string hintFor(const VerifyFlags &flags, bool byTool, ArrayRef<Row> rows, const ForwardComparison &forward) {
   const std::string check = "'mpc check " + flags.model + "'",
-                    again = "export the module again with tools/torch/export.py";
+                    again = byTool ? "write that part of the module in another way, and export it again, for "
+                                     "tools/torch/export.py has lost something; please report it"
+                                   : "export the module again with tools/torch/export.py";
   if (forward.first)
     return nodeText(forward.first->node, forward.first->op) + " does not compute what the module does: " + again +
            "; " + check + " lists what the import assumes";
   if (withCause(rows, Row::Cause::Shape) || withCause(rows, Row::Cause::Absent))
-    return "the file has other tensors than the module: " + again + ", which keeps the module's parameters and buffers";
+    return "the file has other tensors than the module: " + again;
   if (const Row *row = withCause(rows, Row::Cause::NotTrained))
     return "train it as PyTorch does: take it out of --freeze, or name it with --trainable=+" + row->name + "; " +
            check + " lists what is trained, and why";
@@ -147,7 +149,7 @@ std::string hintFor(const VerifyFlags &flags, ArrayRef<Row> rows, const ForwardC
   return "the file does not update a buffer as the module does: " + again;
 }
 
-int reportDifference(const VerifyFlags &flags, ArrayRef<Row> rows, const ForwardComparison &forward) {
+int reportDifference(const VerifyFlags &flags, bool byTool, ArrayRef<Row> rows, const ForwardComparison &forward) {
   const int64_t differ = llvm::count_if(rows, [](const Row &row) { return !row.ok; });
   const Row &first = *llvm::find_if(rows, [](const Row &row) { return !row.ok; });
   std::string what = (first.kind == Row::Kind::Gradient     ? "the gradient of '" + first.name + "'"
@@ -159,7 +161,7 @@ int reportDifference(const VerifyFlags &flags, ArrayRef<Row> rows, const Forward
         std::to_string(differ) + " of " + std::to_string(rows.size()) + " numbers differ from PyTorch's, first " + what;
   else
     what += " differs from PyTorch's";
-  return fail(flags.model, what, hintFor(flags, rows, forward));
+  return fail(flags.model, what, hintFor(flags, byTool, rows, forward));
 }
 
 int reportAgreement(const VerifyFlags &flags, ArrayRef<Row> rows) {
@@ -262,7 +264,7 @@ int verify(VerifyFlags &flags) {
     }
     if (!writeJson(session.context(), flags, *reference, numbers, rows, lines, equal))
       return;
-    status = equal ? reportAgreement(flags, rows) : reportDifference(flags, rows, forward);
+    status = equal ? reportAgreement(flags, rows) : reportDifference(flags, imported.byTool, rows, forward);
   };
   if (std::optional<rt::Error> error = rt::attempt(compare)) {
     say(error->text());

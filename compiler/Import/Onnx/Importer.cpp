@@ -61,8 +61,7 @@ static void reportRestored(const Model &model, const ImportOptions &options, Imp
 
 /// Notes what the module may have had that a file of torch's exporters does not tell.
 static void noteUnknown(const Model &model, ImportReport &report) {
-  if (model.proto.producer_name() != "pytorch" ||
-      llvm::any_of(model.proto.metadata_props(), [](const auto &entry) { return entry.key() == "mpc.training_form"; }))
+  if (model.proto.producer_name() != "pytorch" || report.byTool)
     return;
   report.notes.push_back(
       std::string(
@@ -97,6 +96,8 @@ static OwningOpRef<ModuleOp> importInto(MLIRContext &context, StringRef bytes, S
   try {
     Model model(bytes, name, folder);
     report.producer = printable(model.proto.producer_name());
+    report.byTool = llvm::any_of(model.proto.metadata_props(),
+                                 [](const auto &entry) { return entry.key() == "mpc.training_form"; });
     report.irVersion = model.proto.ir_version();
     report.opset = model.opset;
     readPreprocessing(model, options, report);

@@ -118,6 +118,7 @@ inline constexpr char kPreprocessingKey[] = "mpc.preprocessing";
 /// Everything that `mpc check` prints.
 struct ImportReport {
   std::string producer;
+  bool byTool = false; // whether tools/torch/export.py has written the file
   int64_t irVersion = 0, opset = 0;
   std::vector<ImportProblem> problems;
   std::vector<std::string> unboundDims;     // "x[0] (batch)"

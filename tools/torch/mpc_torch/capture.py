@@ -202,6 +202,8 @@ def advice(module, error):
     if "_is_all_true" in str(error):
         return "make distributions of torch with validate_args=False, which leaves the check of their arguments out"
     if re.search(r"data.dependent|GuardOnDataDependent|Could not guard", str(error), re.IGNORECASE):
+        if any(isinstance(part, (torch.nn.TransformerEncoder, torch.nn.TransformerDecoder)) for part in module.modules()):
+            return "a Transformer of torch looks at its mask to see whether it is causal: say so, as tgt_is_causal=True (is_causal=True of an encoder), or False"
         return "forward decides by values of tensors, which a graph cannot; use torch.where, or leave the decision out of forward"
     return "torch.export.export(module, (), kwargs=inputs) says more; change forward at this place, or export a part of the network"
 
