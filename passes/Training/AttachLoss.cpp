@@ -400,7 +400,8 @@ private:
         returned.emplace_back(name, value);
     if (!lossName.empty())
       if (Value logits = findClassification(entry.output(lossName)).logits;
-          logits && (entry.perSample().leads(logits) || llvm::is_contained(outputs, "logits")))
+          logits && (entry.perSample().leads(logits) || llvm::is_contained(outputs, "logits") ||
+                     llvm::is_contained(outputs, "loss.logits")))
         addLogits(logits, returned);
     if (losses)
       addLossOutputs(entry, spec.loss, returned);

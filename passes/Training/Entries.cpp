@@ -152,9 +152,22 @@ bool EntryBuilder::hasResult(StringRef name) const {
 }
 
 PerSample EntryBuilder::perSample() {
-  return PerSample(block(), batchSize().value_or(0), [&](BlockArgument argument) {
-    return bool(argumentAttributes[argument.getArgNumber()].get(train::kBatchedAttr));
-  });
+  return PerSample(
+      block(), batchSize().value_or(0),
+      [&](BlockArgument argument) {
+        return bool(argumentAttributes[argument.getArgNumber()].get(train::kBatchedAttr));
+      },
+      [&](Value argument) -> std::optional<int64_t> {
+        const NamedAttrList &attributes = argumentAttributes[cast<BlockArgument>(argument).getArgNumber()];
+        if (auto below = dyn_cast_or_null<IntegerAttr>(attributes.get(train::kLabelsBelowAttr));
+            below && !attributes.get(train::kLabelsIgnoreAttr))
+          return below.getInt();
+        if (auto upTo = dyn_cast_or_null<IntegerAttr>(attributes.get(train::kLengthsUpToAttr)))
+          return upTo.getInt() + 1;
+        if (auto sequences = dyn_cast_or_null<DictionaryAttr>(attributes.get(train::kSequencesAttr)))
+          return sequences.getAs<IntegerAttr>("classes").getInt();
+        return std::nullopt;
+      });
 }
 
 bool EntryBuilder::countsSamples(Value v) { return statedSamples.contains(v) || perSample().leads(v); }

@@ -17,14 +17,18 @@ static bool mayDepend(OpOperand &operand, OpResult result) {
   return !indexed || indexed.dependsOn(operand, result);
 }
 
-PerSample::PerSample(Block &block, int64_t samples, function_ref<bool(BlockArgument)> batched) : samples(samples) {
+PerSample::PerSample(Block &block, int64_t samples, function_ref<bool(BlockArgument)> batched,
+                     function_ref<std::optional<int64_t>(Value)> below)
+    : samples(samples) {
   for (BlockArgument argument : block.getArguments())
-    if (batched(argument) && typeOf(argument).getRank() > 0 && samples > 0)
-      positions[argument] = {{0, shapeOf(argument)[0] / samples}};
+    if (batched(argument) && typeOf(argument).getRank() > 0 && samples > 0) {
+      const int64_t rows = shapeOf(argument)[0];
+      positions[argument] = rows > 0 && rows % samples == 0 ? Positions{{0, rows / samples}} : Positions();
+    }
   for (Operation &op : block) {
     if (llvm::all_of(op.getOperands(), [&](Value v) { return fixed(v); }))
       continue;
-    if (std::optional<Position> at = throughOwnIndices(op)) {
+    if (std::optional<Position> at = throughOwnIndices(op, below)) {
       positions[op.getResult(0)] = {*at};
       continue;
     }
@@ -49,6 +53,9 @@ PerSample::PerSample(Block &block, int64_t samples, function_ref<bool(BlockArgum
 bool PerSample::fixed(Value v) const { return !positions.contains(v); }
 
 std::optional<PerSample::Position> PerSample::position(Value v) const {
+  // A batch of one sample decides all that depends on it.
+  if (samples == 1 && !fixed(v) && typeOf(v).getRank() > 0 && shapeOf(v)[0] > 0)
+    return Position{0, shapeOf(v)[0]};
   Positions found = positions.lookup(v);
   return found.empty() ? std::nullopt : std::optional(found.front());
 }
@@ -86,9 +93,8 @@ PerSample::Positions PerSample::throughReshape(Position at, ArrayRef<int64_t> fr
   return found;
 }
 
-/// A gather whose indices name elements of their own sample: y[a..., i..., b...] = x[a..., indices[i...], b...], and
-/// the opposite, a scatter.
-std::optional<PerSample::Position> PerSample::throughOwnIndices(Operation &op) const {
+std::optional<PerSample::Position>
+PerSample::throughOwnIndices(Operation &op, function_ref<std::optional<int64_t>(Value)> below) const {
   auto gather = dyn_cast<GatherOp>(op);
   auto scatter = dyn_cast<ScatterOp>(op);
   if (!gather && !scatter)
@@ -103,7 +109,7 @@ std::optional<PerSample::Position> PerSample::throughOwnIndices(Operation &op) c
     };
     if (inner <= 0 || samples <= 1 || shapeOf(row)[axis] % (samples * inner) != 0)
       return std::nullopt;
-    std::optional<int64_t> dim = ownIndicesDim(sum, samples, inner, follows);
+    std::optional<int64_t> dim = ownIndicesDim(sum, samples, inner, follows, below);
     Positions found = dim ? throughReshape({*dim, 1}, shapeOf(sum), shapeOf(indices)) : Positions();
     return found.size() == 1 ? std::optional(Position{axis + found[0].dim, found[0].inner}) : std::nullopt;
   };

@@ -16,7 +16,9 @@ class PerSample {
 public:
   /// `batched(argument)` says that the argument's leading dimension counts `samples` samples; the other arguments are
   /// the same for every batch.
-  PerSample(mlir::Block &block, int64_t samples, llvm::function_ref<bool(mlir::BlockArgument)> batched);
+  /// `below(argument)` returns n where an argument's values are checked to lie in [0, n).
+  PerSample(mlir::Block &block, int64_t samples, llvm::function_ref<bool(mlir::BlockArgument)> batched,
+            llvm::function_ref<std::optional<int64_t>(mlir::Value)> below);
 
   /// Element i along `dim` belongs to sample i / inner % samples.
   struct Position {
@@ -38,8 +40,10 @@ private:
   using Positions = llvm::SmallVector<Position, 2>;
 
   Positions throughReshape(Position at, llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to) const;
-  /// Returns where a gather or scatter has its samples whose indices keep each to its own elements.
-  std::optional<Position> throughOwnIndices(mlir::Operation &op) const;
+  /// Returns where a gather, y[a..., i..., b...] = x[a..., indices[i...], b...], or its opposite, a scatter, has its
+  /// samples if the indices keep each to its own elements.
+  std::optional<Position> throughOwnIndices(mlir::Operation &op,
+                                            llvm::function_ref<std::optional<int64_t>(mlir::Value)> below) const;
   /// Returns where a result has the samples that this operand has at `at`.
   Positions through(mlir::OpOperand &operand, mlir::OpResult result, Position at) const;
 

@@ -16,6 +16,7 @@ struct LossTree {
   Value elements; // what graph.reduce_mean or reduce_sum reduces; null if the classifier itself does
   Value weights;  // the weights of a weighted mean, sum(elements) / sum(weights); null where each element counts once
   LossReduction reduction = LossReduction::none;
+  double scale = 1; // what the reduced loss is multiplied by
 };
 } // namespace
 
@@ -38,9 +39,30 @@ static Value summed(Value x) {
   return sum && typeOf(sum).getNumElements() == 1 ? sum.getX() : Value();
 }
 
+/// Returns x and c if a number is x * c or x / c with a constant c; nullopt for other numbers.
+static std::optional<std::pair<Value, double>> scaledNumber(Operation *op) {
+  if (auto mul = dyn_cast_or_null<MulOp>(op)) {
+    if (std::optional<double> c = splatNumber(mul.getRhs()))
+      return std::pair(mul.getLhs(), *c);
+    if (std::optional<double> c = splatNumber(mul.getLhs()))
+      return std::pair(mul.getRhs(), *c);
+  } else if (auto div = dyn_cast_or_null<DivOp>(op)) {
+    if (std::optional<double> c = splatNumber(div.getRhs()); c && *c != 0)
+      return std::pair(div.getLhs(), 1 / *c);
+  } else if (auto neg = dyn_cast_or_null<NegOp>(op)) {
+    return std::pair(neg.getX(), -1.0);
+  }
+  return std::nullopt;
+}
+
 static LossTree parseLoss(Value loss) {
   LossTree tree;
   Operation *op = stripViews(loss).getDefiningOp();
+  if (auto scaled = scaledNumber(op); scaled && typeOf(scaled->first).getNumElements() == 1) {
+    tree = parseLoss(scaled->first);
+    tree.scale *= scaled->second;
+    return tree;
+  }
   if (auto classifier = dyn_cast_or_null<ClassificationLossOpInterface>(op);
       classifier && classifier.getReduction() != LossReduction::none) {
     tree.classifier = classifier;
@@ -112,6 +134,8 @@ std::optional<SampleLoss> training::splitLoss(EntryBuilder &entry, Value loss) {
   if (!at)
     return std::nullopt;
   SampleLoss split{sumSamples(b, elements, *at, samples), {}};
+  if (tree.scale != 1)
+    split.losses = b.mul(split.losses, tree.scale);
   if (!weights) {
     // A mean counts its elements; a sum is the loss of one batch.
     const double weight = (isMean ? double(typeOf(elements).getNumElements()) : 1.0) / double(samples);

@@ -266,9 +266,9 @@ TEST(Torch, SaysWhatIsTrained) {
   m.output(value);
   Imported r = m.run();
   ASSERT_TRUE(r.ok()) << r.diagnostics;
-  EXPECT_EQ(
-      variables(r),
-      "w scale off "); // the scalar and the subtrahend are trained too, which their positions alone would not tell
+  EXPECT_EQ(variables(r),
+            "w scale off old(buffer) "); // the scalar and the subtrahend are trained too, which their positions alone
+                                         // would not tell
   ImportOptions options;
   options.trainable = "^mask$";
   EXPECT_NE(variables(m.run(options)).find("mask "), std::string::npos);
@@ -318,6 +318,16 @@ TEST(Torch, LegacyFilesAreReadByTheirNames) {
   ImportOptions accept;
   accept.acceptExported = true;
   EXPECT_EQ(variables(merged.run(accept)), "a.weight onnx::Add_3 b.weight ");
+  // The weight of nn.Linear comes as it is; one that the exporter made of it and a mask does not.
+  for (int64_t transB : {1, 0}) {
+    TorchModel masked(false);
+    masked.input("x", {int64_t(2), int64_t(4)}).weight("onnx::Gemm_3", {4, 4}).weight("a.bias", {4});
+    masked.node("Gemm", {"x", "onnx::Gemm_3", "a.bias"}, {"y"}, {{"transB", transB}}).set_name("/a/Gemm");
+    masked.output("y");
+    const std::string said = masked.run().diagnostics;
+    EXPECT_EQ(said.find("'onnx::Gemm_3' of Gemm '/a/Gemm' was computed at export") != std::string::npos, transB == 1)
+        << said;
+  }
 
   TorchModel folded(false);
   folded.input("x", {int64_t(1), int64_t(2), int64_t(5)}).weight("onnx::Conv_3", {2, 2, 3}).weight("onnx::Conv_4", {2});

@@ -10,11 +10,11 @@ from export_support import expect, harness, refused, written
 
 
 class Losses(nn.Module):
-    """Returns `combined` of the losses of scores [N, 5] or [N, T, 5], and the scores. `options` are those of cross_entropy."""
+    """Returns `combined` of the losses of scores [N, 5] or [N, T, 5], and the scores. `options` are those of cross_entropy, or of nll_loss for `logarithms`."""
 
-    def __init__(self, combined, rows=False, probabilities=False, **options):
+    def __init__(self, combined, rows=False, probabilities=False, logarithms=False, **options):
         super().__init__()
-        self.fc, self.combined, self.rows, self.probabilities, self.options = nn.Linear(6, 5), combined, rows, probabilities, options
+        self.fc, self.combined, self.rows, self.probabilities, self.logarithms, self.options = nn.Linear(6, 5), combined, rows, probabilities, logarithms, options
         self.register_buffer("weight", torch.linspace(0.5, 2, 5))
 
     def forward(self, x, y):
@@ -22,7 +22,7 @@ class Losses(nn.Module):
         weight = {"weight": self.weight} if self.options.get("weighted") else {}
         options = {key: value for key, value in self.options.items() if key != "weighted"}
         z, labels = (scores.flatten(0, 1), y.flatten()) if self.rows else (scores, y)
-        losses = functional.cross_entropy(z, labels, reduction="none", **weight, **options)
+        losses = functional.nll_loss(z.log_softmax(1), labels, reduction="none", **weight, **options) if self.logarithms else functional.cross_entropy(z, labels, reduction="none", **weight, **options)
         return self.combined(losses.view(x.shape[0], -1) if self.rows else losses), scores
 
 
@@ -61,6 +61,18 @@ class Masked(nn.Module):
         p, _ = self.rnn(x.transpose(0, 1))
         mask = (y.t() > 0).to(p.dtype)
         return ((p.mean(-1) - y.t()) ** 2 * mask).sum() / mask.sum(), p.transpose(0, 1)
+
+
+class Distilled(nn.Module):
+    """A sum that is divided by the batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(6, 3)
+
+    def forward(self, x, y):
+        z = self.fc(x)
+        return functional.kl_div(z.log_softmax(-1), y.softmax(-1), reduction="batchmean"), z
 
 
 class LastStep(nn.Module):
@@ -137,10 +149,13 @@ CASES = {
     "loss/weighted": verified(lambda: Losses(TOTAL, weighted=True)),
     "loss/ignored": verified(lambda: Losses(TOTAL, ignore_index=0)),
     "loss/probabilities": verified(lambda: Losses(TOTAL, probabilities=True)),
+    "loss/logarithms": verified(lambda: Losses(TOTAL, logarithms=True, weighted=True, ignore_index=0)),
+    "loss/sequences-of-logarithms": verified(lambda: Losses(lambda losses: losses.sum(1).mean(), rows=True, logarithms=True), time=3),
     "loss/sequences": verified(lambda: Losses(lambda losses: losses.sum(1).mean(), rows=True), time=3),
     "loss/short-targets": short_targets,
     "refused/ctc-inside": refused("_ctc_loss(.|\n)*hint: return the scores of the frames", lambda: Frames(inside=True), lambda: {"x": torch.randn(2, 9, 4), **labelled()}),
     "eval/contrasts": evaluates(Pairs, (), divided=False),
+    "eval/batchmean": evaluates(Distilled, (), divided=True),
     "eval/time-in-front": evaluates(Masked, ("steps",), divided=True),
     "eval/last-step": evaluates(LastStep, ("length",), divided=True),
 }

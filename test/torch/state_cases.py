@@ -354,6 +354,15 @@ def x():
     return {"x": torch.randn(2, 4)}
 
 
+def frozen_cumulative():
+    """A norm that is held in eval mode uses its statistics as they are."""
+    made = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4, momentum=None), nn.Linear(4, 3)).train()
+    made[1].eval()
+    with harness.folder() as folder:
+        written(made, {"input": torch.randn(5, 4)}, folder, outputs=["logits"], reference=f"{folder}/reference.npz", loss="softmax_cross_entropy:logits:labels")
+        expect_verified(folder)
+
+
 CASES = {
     "stops/no-grad": stops(Teacher, 4),
     "stops/nested": stops(Nested, 2),
@@ -373,6 +382,8 @@ CASES = {
                                          lambda: {"src": torch.randn(3, 5, 4), "tgt": torch.randn(3, 6, 4), "tgt_mask": nn.Transformer.generate_square_subsequent_mask(6)}, batch=None),
     "refused/max-norm": refused("hint: an embedding with max_norm", lambda: nn.Embedding(5, 4, max_norm=1.0), lambda: {"input": torch.tensor([[0, 1], [2, 3]])}),
     "refused/cumulative": refused("the norm '1' has momentum=None", lambda: nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4, momentum=None)), lambda: {"input": torch.randn(5, 4)}),
+    "refused/cumulative-in-eval-mode": refused("the norm '1' has momentum=None", lambda: nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4, momentum=None)).eval(), lambda: {"input": torch.randn(5, 4)}),
+    "cumulative-but-frozen": frozen_cumulative,
     "refused/scan-body": refused("the body of a scan, a while_loop or a cond has a no_grad region", ScansWithoutGradient, lambda: {"x": torch.randn(5, 4)}),
     "buffers": updated_buffers,
     "buffers/twins": one_value_for_two,

@@ -111,17 +111,16 @@ const Row *withCause(ArrayRef<Row> rows, Row::Cause cause) {
   return row == rows.end() ? nullptr : &*row;
 }
 
-/// Whether low precision may explain what differs: nothing is off by much more than its bound.
-bool mayBeRounding(ArrayRef<Row> rows) {
-  constexpr double kMost = 16;
-  return llvm::none_of(rows, [](const Row &row) { return row.error && row.bound && *row.error > kMost * *row.bound; });
+/// Whether low precision may explain what differs: nothing is off by more than so many times its bound.
+bool mayBeRounding(ArrayRef<Row> rows, double times) {
+  return llvm::none_of(rows, [&](const Row &row) { return row.error && row.bound && *row.error > times * *row.bound; });
 }
 
 /// Says what the likely cause is, and what to do next.
 std::string hintFor(const VerifyFlags &flags, bool byTool, ArrayRef<Row> rows, const ForwardComparison &forward) {
   const std::string check = "'mpc check " + flags.model + "'",
                     again = byTool ? "write that part of the module in another way, and export it again, for "
-                                     "tools/torch/export.py has lost something; please report it"
+                                     "tools/torch/export.py may have lost something"
                                    : "export the module again with tools/torch/export.py";
   if (forward.first)
     return nodeText(forward.first->node, forward.first->op) + " does not compute what the module does: " + again +
@@ -134,7 +133,13 @@ std::string hintFor(const VerifyFlags &flags, bool byTool, ArrayRef<Row> rows, c
   if (const Row *row = withCause(rows, Row::Cause::OnlyTrainedHere))
     return "PyTorch gives it no gradient: keep it with --freeze=" + row->name +
            ", or, where the module detaches what it makes of it, " + again + " or use --stop-gradient=REGEX";
-  if (flags.training.options.precision != "fp32" && mayBeRounding(rows))
+  const bool isLow = flags.training.options.precision != "fp32";
+  if (!(isLow && mayBeRounding(rows, 4)) &&
+      llvm::all_of(rows, [](const Row &row) { return row.ok || row.kind == Row::Kind::Evaluation; }))
+    return "training agrees, and forward computes something else in eval mode, as under 'if self.training:' or by "
+           "F.batch_norm(training=True): move that out of forward (running statistics of instance norms, too, are in "
+           "no file), or evaluate the trained weights in PyTorch";
+  if (isLow && mayBeRounding(rows, 16))
     return "run this again with --precision=fp32: if that agrees, the difference is " +
            flags.training.options.precision + "'s rounding, and 'mpc explain' shows where it rounds";
   if (anyDiffers(rows, Row::Kind::Loss))
@@ -143,9 +148,6 @@ std::string hintFor(const VerifyFlags &flags, bool byTool, ArrayRef<Row> rows, c
   if (anyDiffers(rows, Row::Kind::Gradient))
     return "the file may lack a gradient stop (detach, torch.no_grad) or a frozen part: " + again +
            ", or name the values with --stop-gradient=REGEX, the parameters with --freeze=REGEX";
-  if (!anyDiffers(rows, Row::Kind::Buffer) && anyDiffers(rows, Row::Kind::Evaluation))
-    return "training agrees, and forward computes something else in eval mode, as under 'if self.training:' or by "
-           "F.batch_norm(training=True): move that out of forward, or evaluate the trained weights in PyTorch";
   return "the file does not update a buffer as the module does: " + again;
 }
 

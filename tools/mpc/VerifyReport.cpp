@@ -93,7 +93,7 @@ public:
       addBuffer(name);
     if (numbers.secondLoss)
       addLoss(VerifyRow::Kind::SecondLoss, "loss/2", *numbers.secondLoss);
-    // `predict` has no losses and other numbers of a whole batch.
+    // Only what `predict` returns can be compared: it has no losses and other numbers of a whole batch.
     for (const auto &[name, tensor] : numbers.evaluated)
       addEvaluation(name, tensor);
     return std::move(rows);
@@ -212,8 +212,8 @@ std::vector<std::string> Comparison::namesInOrder() const {
   return names;
 }
 
-/// Whether a tensor has the shape of the reference's; else the row says so.
-static bool sameShape(VerifyRow &row, const rt::Shape &ours, const rt::Shape &torch) {
+/// Returns whether a tensor has the shape of the reference's, and says so in the row if not.
+static bool checkShape(VerifyRow &row, const rt::Shape &ours, const rt::Shape &torch) {
   if (ours == torch)
     return true;
   row.cause = VerifyRow::Cause::Shape;
@@ -232,7 +232,7 @@ void Comparison::addGradients() {
     if (gradient)
       both.emplace_back(rows.size() - 1, std::move(*gradient));
     else if (auto ours = numbers.gradients.find(name); ours != numbers.gradients.end())
-      sameShape(row, ours->second.shape, reference.shapeOf("grad/" + name));
+      (void)checkShape(row, ours->second.shape, reference.shapeOf("grad/" + name));
     else
       addMissing(row, norm);
   }
@@ -272,7 +272,7 @@ void Comparison::addBuffer(const std::string &name) {
   auto ours = numbers.buffers.find(name);
   if (ours == numbers.buffers.end())
     return differ(row, VerifyRow::Cause::Absent, "not updated here: the file has no state of this name");
-  if (!sameShape(row, ours->second.shape, shape))
+  if (!checkShape(row, ours->second.shape, shape))
     return;
   double norm = normOf(truth);
   // What a running mean is, and what it is off by, counts in standard deviations, by which it is divided.
@@ -295,7 +295,7 @@ void Comparison::addBuffer(const std::string &name) {
 void Comparison::addEvaluation(const std::string &name, const rt::Tensor &ours) {
   VerifyRow &row = add(VerifyRow::Kind::Evaluation, name);
   const std::string array = "eval/" + name;
-  if (!sameShape(row, ours.shape, reference.shapeOf(array)))
+  if (!checkShape(row, ours.shape, reference.shapeOf(array)))
     return;
   const std::vector<double> truth = reference.values(array, ours.shape);
   const double norm = std::max(normOf(truth), 1e-30);

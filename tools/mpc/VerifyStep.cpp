@@ -122,7 +122,7 @@ private:
     const std::vector<std::string> names = reference.names("eval");
     if (!forward || names.empty())
       return;
-    // Each array is checked with the others unwritten, and then all of them are written.
+    // `read` writes an input to check its values. The inputs are written again together, as a run needs them.
     std::map<std::string, rt::Array> arrays;
     for (const rt::Port &port : forward->inputs)
       arrays.emplace(port.name, read(*forward, port));

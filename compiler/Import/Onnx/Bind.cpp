@@ -45,7 +45,8 @@ void Import::noteSuspicious(const std::string &name, const HostTensor &tensor, s
     note("exporters merge equal tensors, and this one has one value and several uses, which train as one "
          "(--untie=REGEX gives each its own)",
          name);
-  if (*llvm::min_element(values) <= -1e4)
+  const bool isZeroOrOne = llvm::all_of(values, [](double v) { return v == 0 || v == 1; }) && !llvm::all_equal(values);
+  if (*llvm::min_element(values) <= -1e4 || isZeroOrOne)
     note("trained, though its values are those of a mask (--freeze=REGEX keeps them)", name);
   else if (isSinusoid(tensor.shape(), values))
     note("trained, though its values are those of a table of positions (--freeze=REGEX keeps them)", name);
@@ -79,8 +80,8 @@ void Import::bindInitializers() {
         untrained += (untrained.empty() ? "'" : ", '") + shown + "'";
       const bool written = !options.forwardOnly && llvm::any_of(current->restored.written,
                                                                 [&](const auto &pair) { return pair.second == name; });
-      bool small = tensor.size() * elementBytes(tensor.element()) < 64;
-      if (!written && (verdict.role == Role::Constant || (verdict.role == Role::Frozen && small))) {
+      // A frozen parameter is a variable, however small it is: checkpoints have it.
+      if (!written && verdict.role == Role::Constant) {
         entry.constant = std::move(tensor);
       } else {
         if (options.forwardOnly) // nothing changes it, so it may be a scale of Resize as well

@@ -102,3 +102,36 @@ func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}) -> (te
   %loss = graph.reduce_mean %e {axes = array<i64: 0, 1>, keepdims = false} : (tensor<4x3xf32>) -> tensor<f32>
   return %loss : tensor<f32>
 }
+
+// -----
+
+// Parts of a mean that is multiplied: kl_div's batchmean, and what is maximised.
+// CHECK-LABEL: func.func @eval
+// CHECK: %[[C:.*]] = graph.constant dense<-2.500000e-01>
+// CHECK: %[[L:.*]] = graph.mul %{{.*}}, %[[C]] : (tensor<4xf32>, {{.*}}) -> tensor<4xf32>
+// CHECK: return %[[L]],
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+func.func @forward(%x: tensor<4x3xf32> {train.name = "x", train.batched}) -> (tensor<f32> {train.name = "loss"}) {
+  %w = train.read @w : tensor<f32>
+  %z = graph.mul %x, %w : (tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  %sum = graph.reduce_sum %z {axes = array<i64: 0, 1>, keepdims = false} : (tensor<4x3xf32>) -> tensor<f32>
+  %n = graph.constant dense<4.0> : tensor<f32>
+  %mean = graph.div %sum, %n : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %loss = graph.neg %mean : tensor<f32>
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// A batch of one sample decides all of its numbers.
+// CHECK-LABEL: func.func @eval
+// CHECK-SAME: train.name = "sample_loss"
+train.variable @w parameter : tensor<f32> = #train.fill<1.0>
+func.func @forward(%x: tensor<1x3xf32> {train.name = "x", train.batched}, %y: tensor<1x1xi64> {train.name = "y", train.batched}) -> (tensor<f32> {train.name = "loss"}) {
+  %w = train.read @w : tensor<f32>
+  %z = graph.mul %x, %w : (tensor<1x3xf32>, tensor<f32>) -> tensor<1x3xf32>
+  %row = graph.reshape %z : tensor<1x3xf32> to tensor<3xf32>
+  %picked = graph.gather %row, %y {axis = 0 : i64} : (tensor<3xf32>, tensor<1x1xi64>) -> tensor<1x1xf32>
+  %loss = graph.reduce_mean %picked {axes = array<i64: 0, 1>, keepdims = false} : (tensor<1x1xf32>) -> tensor<f32>
+  return %loss : tensor<f32>
+}

@@ -111,7 +111,7 @@ def marking_exporter(gradients):
                 raise ExportError("forward has a no_grad region, and torch can only capture this module with strict=True, which loses it\n"
                                   "hint: use detach() instead of the region")
             embeddings.keep_padding(program)
-            losses_of_torch.widen_cross_entropies(program)
+            losses_of_torch.widen_losses(program)
             traced.append(program)
             return program
         gradients.custom.clear()
@@ -119,7 +119,7 @@ def marking_exporter(gradients):
             program = export(module, *arguments, **keywords)
         stops.detached_out_of_place(program)
         embeddings.keep_padding(program)
-        losses_of_torch.widen_cross_entropies(program)
+        losses_of_torch.widen_losses(program)
         if region_in_body(program.graph_module):
             raise ExportError("the body of a scan, a while_loop or a cond has a no_grad region, which the file would lose\nhint: use detach() instead of the region")
         traced.append(program)
@@ -264,9 +264,9 @@ def refuse_other_names(program, shapes):
 
 
 def refuse_cumulative_statistics(module):
-    """Refuses norms whose running statistics are means over all batches so far, since ONNX's norm has one momentum for all steps."""
+    """Refuses norms that train and whose running statistics are means over all batches so far, since ONNX's norm has one momentum for all steps."""
     for name, part in module.named_modules():
-        if isinstance(part, torch.nn.modules.batchnorm._NormBase) and part.track_running_stats and part.momentum is None and any(each.training for each in (module, part)):
+        if isinstance(part, torch.nn.modules.batchnorm._NormBase) and part.track_running_stats and part.momentum is None and (part.training or not module.training):
             raise ExportError(f"the norm '{name}' has momentum=None, so that its running statistics are means over all batches, which no file can say\nhint: give it a momentum, as 0.1")
 
 
@@ -290,7 +290,8 @@ def train_mode(module):
 
 
 def names_of(program, names, wanted):
-    """Returns the names of the outputs. Where torch captures with strict=True, it reads forward without running it, and `names` is empty."""
+    """Returns the names of the outputs. Where torch captures with strict=True, it reads forward without running it, and `names` is empty; then the keys of a dict are not known, and
+    outputs that are not `wanted` by name are numbered. Raises ExportError where names and outputs differ in number."""
     count = len(program.model.graph.outputs)
     names = names or wanted or (["output"] if count == 1 else [f"output_{i}" for i in range(count)])
     if len(names) != count:

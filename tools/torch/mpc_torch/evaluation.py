@@ -23,9 +23,10 @@ class Evaluation:
         with around or torch.enable_grad():
             result, mode = draws.run(made.eval(), inputs, own)
         if not hasattr(result, "keys"):
-            wanted = wanted[:1 if isinstance(result, torch.Tensor) else len(result)]
+            wanted = wanted[:1 if isinstance(result, torch.Tensor) else len(result)]  # a tuple has no names, so that the first are taken
         found = named_outputs(result, [name for name in wanted if not hasattr(result, "keys") or name in result])
-        self.outputs, self.drops = {name: value.detach().double() for name, value in found.items() if value.is_floating_point()}, mode.dropout
+        self.outputs = {name: value.detach().double() for name, value in found.items() if value.is_floating_point()}
+        self.drops = mode.dropout
 
 
 def relative(found, wanted):
@@ -51,8 +52,12 @@ def evaluation(runs, autocast, trained):
         notes.append("forward drops elements in eval mode, too; eval and predict of the program do not")
     other = [name for name, value in floats.items() if name not in exact.outputs or exact.outputs[name].shape != value.shape]
     if other:
-        notes.append(f"in eval mode forward returns no {', '.join(other)} as in train mode; eval and predict of the program compute what train mode returns")
+        rest = f" (outputs without names are taken in order: {', '.join(exact.outputs)})" if exact.outputs else ""
+        notes.append(f"in eval mode forward returns no {', '.join(other)} as in train mode{rest}; eval and predict of the program compute what train mode returns")
     truth = {name: value for name, value in exact.outputs.items() if name in floats and name not in other and bool((value.abs() < MASK).all())}
+    infinite = [name for name in exact.outputs if name in floats and name not in other and name not in truth]
+    if infinite:
+        notes.append(f"eval mode is not compared for {', '.join(infinite)}, which holds infinities, NaN, or numbers of masks")
     arrays = {f"eval/{name}": value.cpu().numpy() for name, value in truth.items()}
     arrays |= {f"rounding/eval/{name}": max((run.outputs[name] - value).norm() for run in others).cpu().numpy() for name, value in truth.items()}
     for kind, run in autocast.items():

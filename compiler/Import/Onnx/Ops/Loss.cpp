@@ -77,9 +77,9 @@ static void loss(Node &n) {
     n.fail("scores are [N, C, d...], not of rank " + Twine(n.rank(0)));
   if (torchCall && *kind == LossReduction::none && n.import.statesNumber(n.proto.output(0)))
     n.fail("torch's exporter took the losses of " + Twine(n.shape(0)[0]) +
-               " samples for one number, and left out what the module sums of them",
-           "export again with tools/torch/export.py, or write cross_entropy(scores[..., None], labels[..., None], "
-           "reduction=\"none\").squeeze(-1)");
+               " samples for one number, and may have left out a sum or a mean of them",
+           "export again with tools/torch/export.py, or give scores and labels one dimension more, as "
+           "F.cross_entropy(z[..., None], y[..., None], reduction=\"none\")[..., 0]");
   if constexpr (std::is_same_v<OpT, SoftmaxCrossEntropyOp>)
     if (isa<FloatType>(elementOf(labels)) && shapeOf(labels) == n.shape(0)) {
       // torch's exporters write cross_entropy of probabilities as this node, which ONNX defines for numbers of classes.

@@ -50,6 +50,12 @@ static void batchNorm(Node &n) {
                 "(--mode=as-exported keeps it)",
                 n.loc);
   auto op = n.make<BatchNormOp>(ValueRange{x, scale, bias}, common);
+  if (import.believesTorch() && import.updatesState() && (momentum == 0 || momentum == 1))
+    import.note(std::string("the running statistics of BatchNormalization ") +
+                    (momentum == 0 ? "are those of the last batch, for its momentum is 0"
+                                   : "never change, for its momentum is 1") +
+                    ": torch's exporters write momentum=None like that, whose statistics are means over all batches",
+                n.loc);
   if (typeOf(x).getNumElements() == typeOf(scale).getNumElements() && import.updatesState())
     import.note("BatchNormalization trains with one value for each channel, whose mean is that value: its result does "
                 "not depend on its input (a larger --batch gives it more)",

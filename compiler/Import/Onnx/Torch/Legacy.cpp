@@ -131,13 +131,17 @@ void Restoration::restoreLegacyChannels(onnx::NodeProto &node) {
 /// table of positions) or from a buffer (a mask).
 void Restoration::loseLegacyComputed(const onnx::NodeProto &node) {
   const StringRef op = node.op_type();
-  if (op != "Add" && op != "Mul" && op != "Gather" && op != "MatMul" && op != "PRelu")
+  if (op != "Add" && op != "Mul" && op != "Gather" && op != "MatMul" && op != "PRelu" && op != "Gemm")
     return;
+  // nn.Linear is a Gemm of the weight as it is, by transB. Where it is not, the weight may have been transposed alone.
+  const bool mayBeTransposed = op == "MatMul" || (op == "Gemm" && llvm::none_of(node.attribute(), [](const auto &each) {
+                                                    return each.name() == "transB" && each.i() != 0;
+                                                  }));
   for (const std::string &input : node.input()) {
     const onnx::TensorProto *tensor = isComputed(node, input) ? find(input) : nullptr;
     if (!tensor || !isFloat(*tensor) || elementsOf(*tensor) < 2 || !gone.insert(input).second)
       continue;
-    if (op == "MatMul" && tensor->dims_size() == 2)
+    if (mayBeTransposed && tensor->dims_size() == 2)
       nameless.insert(input);
     else
       lose("'" + input + "' of " + op + " '" + node.name() +
