@@ -16,8 +16,9 @@ using Term = std::pair<Value, int64_t>;
 using Integers = std::optional<std::vector<int64_t>>;
 using Integer = std::optional<int64_t>;
 
-/// Importers write an index in some ten ops. A file of a hostile user is not followed further.
-static constexpr int kDeepest = 32;
+// Importers write an index in some twenty ops. A file that has more of them is not followed, for a graph in which one
+// value is added to itself again and again has more paths than anyone can walk.
+static constexpr int kDeepest = 32, kMostOps = 256;
 static constexpr size_t kMostTerms = 16;
 
 /// Returns the elements that a slice takes of those of its operand.
@@ -77,15 +78,16 @@ static std::optional<Term> scaled(Value v) {
 }
 
 /// Returns whether the sum has no more terms than importers write.
-static bool collectTerms(Term term, SmallVectorImpl<Term> &terms) {
+static bool collectTerms(Term term, SmallVectorImpl<Term> &terms, int depth = 0) {
   auto [v, factor] = term;
-  if (terms.size() >= kMostTerms)
+  if (terms.size() >= kMostTerms || depth > kDeepest)
     return false;
   if (auto add = v.getDefiningOp<AddOp>())
-    return collectTerms({add.getLhs(), factor}, terms) && collectTerms({add.getRhs(), factor}, terms);
+    return collectTerms({add.getLhs(), factor}, terms, depth + 1) &&
+           collectTerms({add.getRhs(), factor}, terms, depth + 1);
   if (std::optional<Term> product = scaled(v)) {
     Integer both = llvm::checkedMul(product->second, factor);
-    return both && collectTerms({product->first, *both}, terms);
+    return both && collectTerms({product->first, *both}, terms, depth + 1);
   }
   terms.push_back(term);
   return true;
@@ -170,10 +172,10 @@ static Integer stepAlong(Value v, int64_t dim, int depth = 0) {
 }
 
 /// Returns a number that no element of v exceeds, if none is below zero; nullopt where that is not known. `below` gives
-/// the bound that the data of an argument are checked against.
-static Integer mostOf(Value v, function_ref<Integer(Value argument)> below, int depth = 0) {
+/// the bound that the data of an argument are checked against; `ops` counts those that are still followed.
+static Integer mostOf(Value v, function_ref<Integer(Value argument)> below, int &ops) {
   Operation *op = v.getDefiningOp();
-  if (depth > kDeepest)
+  if (--ops < 0)
     return std::nullopt;
   if (!op) {
     Integer bound = below(v);
@@ -182,7 +184,7 @@ static Integer mostOf(Value v, function_ref<Integer(Value argument)> below, int 
   auto largest = [&](ValueRange values) -> Integer {
     int64_t most = 0;
     for (Value each : values) {
-      Integer here = mostOf(each, below, depth + 1);
+      Integer here = mostOf(each, below, ops);
       if (!here)
         return std::nullopt;
       most = std::max(most, *here);
@@ -203,16 +205,16 @@ static Integer mostOf(Value v, function_ref<Integer(Value argument)> below, int 
   if (isa<SelectOp>(op))
     return largest(op->getOperands().drop_front());
   if (auto pad = dyn_cast<PadOp>(op)) {
-    Integer most = mostOf(pad.getX(), below, depth + 1);
+    Integer most = mostOf(pad.getX(), below, ops);
     const double value = pad.getValue().convertToDouble();
     return most && value >= 0 && value <= double(*most) ? most : std::nullopt;
   }
   if (std::optional<Term> product = scaled(v)) {
-    Integer most = mostOf(product->first, below, depth + 1);
+    Integer most = mostOf(product->first, below, ops);
     return most && product->second >= 0 ? llvm::checkedMul(*most, product->second) : std::nullopt;
   }
   if (auto add = dyn_cast<AddOp>(op)) {
-    Integer x = mostOf(add.getLhs(), below, depth + 1), y = mostOf(add.getRhs(), below, depth + 1);
+    Integer x = mostOf(add.getLhs(), below, ops), y = mostOf(add.getRhs(), below, ops);
     return x && y ? llvm::checkedAdd(*x, *y) : std::nullopt;
   }
   if (isa<ConcatOp, SliceOp, ReshapeOp, BroadcastOp, TransposeOp>(op) ||
@@ -230,6 +232,7 @@ Integer training::ownIndicesDim(Value indices, int64_t samples, int64_t inner,
   for (int64_t dim = 0, rank = typeOf(indices).getRank(); dim < rank; ++dim) {
     if (shapeOf(indices)[dim] != samples)
       continue;
+    int ops = kMostOps;
     int64_t offsets = 0;
     Integer inside = 0; // the most that the other terms add within a sample's elements
     for (auto [term, factor] : terms) {
@@ -246,7 +249,7 @@ Integer training::ownIndicesDim(Value indices, int64_t samples, int64_t inner,
         ++offsets;
         continue;
       }
-      Integer most = factor >= 0 && follows(term, at) ? mostOf(term, below) : std::nullopt;
+      Integer most = factor >= 0 && follows(term, at) ? mostOf(term, below, ops) : std::nullopt;
       // Whole turns through all samples lead to the same one.
       Integer added = most ? (factor % *all == 0 ? Integer(0) : llvm::checkedMul(*most, factor)) : std::nullopt;
       inside = inside && added ? llvm::checkedAdd(*inside, *added) : std::nullopt;
