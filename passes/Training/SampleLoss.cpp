@@ -39,7 +39,7 @@ static Value summed(Value x) {
   return sum && typeOf(sum).getNumElements() == 1 ? sum.getX() : Value();
 }
 
-/// Returns x and c if a number is x * c or x / c with a constant c; nullopt for other numbers.
+/// Returns x and the factor if a number is x * c, x / c or -x with a constant c; nullopt for other numbers.
 static std::optional<std::pair<Value, double>> scaledNumber(Operation *op) {
   if (auto mul = dyn_cast_or_null<MulOp>(op)) {
     if (std::optional<double> c = splatNumber(mul.getRhs()))

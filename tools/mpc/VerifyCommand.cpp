@@ -111,7 +111,7 @@ const Row *withCause(ArrayRef<Row> rows, Row::Cause cause) {
   return row == rows.end() ? nullptr : &*row;
 }
 
-/// Whether low precision may explain what differs: nothing is off by more than so many times its bound.
+/// Returns whether low precision may explain what differs, because no number is off by more than `times` its bound.
 bool mayBeRounding(ArrayRef<Row> rows, double times) {
   return llvm::none_of(rows, [&](const Row &row) { return row.error && row.bound && *row.error > times * *row.bound; });
 }
