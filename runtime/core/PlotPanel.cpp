@@ -51,8 +51,8 @@ std::string signOf(Curve::Kind kind, size_t pen) {
 }
 
 namespace {
-/// A range of values, which is empty at first.
-struct Range {
+/// The least and the greatest of some values; low is above high as long as there are none.
+struct Extremes {
   double low = HUGE_VAL, high = -HUGE_VAL;
   void add(const std::vector<Point> &points) {
     for (const Point &point : points)
@@ -65,7 +65,7 @@ struct Range {
 } // namespace
 
 Axis axisOf(const Panel &panel, double height) {
-  Range smooth, all;
+  Extremes smooth, all;
   for (const Curve &curve : panel.curves) {
     if (isMark(curve.kind))
       continue;
@@ -88,7 +88,7 @@ Axis axisOf(const Panel &panel, double height) {
 /// Appends what a curve says where a pointer rests on it: "digits validation: 0.0106 at step 561, least 0.0106,
 /// greatest 0.0540".
 static void addSummary(std::string &out, const Curve &curve) {
-  Range range;
+  Extremes range;
   range.add(curve.points);
   Point last = {0, NAN};
   for (const Point &point : curve.points)

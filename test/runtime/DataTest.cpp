@@ -435,10 +435,10 @@ TEST(Batches, BytesDoNotDependOnTheNumberOfReaders) {
     Dataset data(options, {&entry.inputs[0]}, 5);
     EXPECT_EQ(data.readers(), readers);
     Batches batches(data, {&entry}, {train, train, 7, 0, 0});
-    std::vector<std::vector<std::byte>> all;
+    std::vector<std::string> all;
     for (int i = 0; i < 5; ++i) // in training these are two epochs and a batch, else one padded pass
       if (const Batches::Batch *batch = batches.next())
-        all.push_back(batch->inputs[0]);
+        all.emplace_back(reinterpret_cast<const char *>(batch->inputs[0].data()), batch->inputs[0].size());
     EXPECT_EQ(all.size(), train ? 5u : 3u);
     return all;
   };
@@ -455,7 +455,7 @@ TEST(Batches, BytesDoNotDependOnTheNumberOfReaders) {
   const auto batch = bytes(MPC_U8, {0, 2, 3, 1}, false, 3)[0];
   for (size_t i = 0; i < batch.size(); ++i) {
     size_t sample = i / (3 * kPixels), pixel = i % (3 * kPixels) / 3, channel = i % 3;
-    ASSERT_EQ(char(batch[i]), pixels[(sample * 3 + channel) * kPixels + pixel]) << i;
+    ASSERT_EQ(batch[i], pixels[(sample * 3 + channel) * kPixels + pixel]) << i;
   }
 }
 

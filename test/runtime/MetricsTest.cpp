@@ -15,7 +15,6 @@ using namespace mpc::rt;
 using namespace mpc::rt::test;
 
 namespace {
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 using Rows = std::vector<std::vector<double>>;
 
 /// Measures rows of scores. `targets` has a label for each row, or a target for each score.
@@ -175,16 +174,16 @@ TEST(Metrics, ErrorRatesWantSequencesWithLengths) {
 }
 
 TEST(Metrics, ScoresThatAreNoNumbersAreNoDecisions) {
-  const Rows scores = {{kNan, 0}, {0, 1}}, yes = {{0}, {1}};
+  const Rows scores = {{NAN, 0}, {0, 1}}, yes = {{0}, {1}};
   EXPECT_EQ(value("accuracy", scores, yes), 1 / 2.);
   EXPECT_EQ(measured("confusion", scores, yes).table, (std::vector<std::vector<int64_t>>{{0, 0}, {0, 1}}));
   EXPECT_EQ(value("recall", scores, yes), 1 / 2.);
-  EXPECT_EQ(value("multilabel", {{kNan}}, {{0}}, true), 0);
+  EXPECT_EQ(value("multilabel", {{NAN}}, {{0}}, true), 0);
   for (const char *kind : {"auc", "perplexity"})
     EXPECT_TRUE(std::isnan(value(kind, scores, yes))) << kind;
   EXPECT_TRUE(std::isnan(value("auc", {{INFINITY, INFINITY}, {0, 1}}, {{0}, {1}})));
   for (const char *kind : {"mae", "rmse"})
-    EXPECT_TRUE(std::isnan(value(kind, {{kNan}, {1}}, {{1}, {1}}, true))) << kind;
+    EXPECT_TRUE(std::isnan(value(kind, {{NAN}, {1}}, {{1}, {1}}, true))) << kind;
 }
 
 TEST(Metrics, EvaluationReportsAllOfThem) {

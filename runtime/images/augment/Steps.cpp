@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/images/augment/Steps.h"
 
+#include "runtime/images/Pixels.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Split.h"
 
@@ -27,12 +28,11 @@ struct Form {
 };
 /// The runtime takes these steps of --augment itself: they are about a batch.
 constexpr char kMixing[] = ", mixup[:ALPHA], cutmix[:ALPHA]";
-constexpr double kMostPixels = 65535;
 constexpr Form kForms[] = {
-    {"resize", "resize[:SHORTER or :HEIGHTxWIDTH]", false, 0, 2, {{0, 1, kMostPixels}, {0, 1, kMostPixels}}},
+    {"resize", "resize[:SHORTER or :HEIGHTxWIDTH]", false, 0, 2, {{0, 1, kMostExtent}, {0, 1, kMostExtent}}},
     {"center-crop", "center-crop", false, 0, 0, {}},
     {"largest-boxes", "largest-boxes", false, 0, 0, {}},
-    {"random-crop", "random-crop[:PADDING]", true, 0, 1, {{0, 0, kMostPixels}}},
+    {"random-crop", "random-crop[:PADDING]", true, 0, 1, {{0, 0, kMostExtent}}},
     {"random-resized-crop", "random-resized-crop[:LEAST:MOST]", true, 0, 2, {{0.08, 1e-4, 1}, {1, 1e-4, 1}}},
     {"iou-crop", "iou-crop[:LEAST:MOST]", true, 0, 2, {{0.3, 1e-2, 1}, {1, 1e-2, 1}}},
     {"zoom-out", "zoom-out[:MOST[:P]]", true, 0, 2, {{4, 1, 16}, {0.5, 0, 1}}},
@@ -74,7 +74,7 @@ static double numberIn(std::string_view text, const Form &form, size_t index, co
   const Number &number = form.numbers[index];
   double value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = number.high == kMostPixels;
+  const bool whole = number.high == kMostExtent;
   if (error != std::errc() || end != text.data() + text.size() || !(value >= number.low && value <= number.high) ||
       (whole && value != std::floor(value)))
     fail(option,

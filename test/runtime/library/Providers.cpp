@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <dlfcn.h>
+#include <numbers>
 #include <random>
 #include <stdexcept>
 #include <thread>
@@ -40,6 +41,11 @@ const mpc_library *openOneDnn(int threads) {
 }
 #endif
 
+/// Returns whether all bytes are those of a guard: whether the first is one, and each is as the next.
+bool isGuard(const char *begin, const char *end) {
+  return *begin == guardByte && std::memcmp(begin, begin + 1, size_t(end - begin) - 1) == 0;
+}
+
 /// A buffer with guards on both sides, 64-byte aligned inside.
 struct Guarded {
   explicit Guarded(size_t bytes, unsigned char fill) : bytes(bytes), memory(bytes + 2 * guardBytes + 64, guardByte) {
@@ -48,15 +54,21 @@ struct Guarded {
     std::memset(data, fill, bytes);
   }
   bool intact() const {
-    for (const char *p = memory.data(); p < memory.data() + memory.size(); ++p)
-      if ((p < data || p >= data + bytes) && *p != guardByte)
-        return false;
-    return true;
+    const char *end = memory.data() + memory.size();
+    return isGuard(memory.data(), data) && isGuard(data + bytes, end);
   }
   size_t bytes;
   std::vector<char> memory;
   char *data;
 };
+
+/// Draws a number of the standard normal distribution by the formula of Box and Muller. (std::normal_distribution takes
+/// two logarithms of a long double for each number where the compiler does not optimise.)
+double normal(std::mt19937_64 &random) {
+  const auto uniform = [&] { return (double(random() >> 11) + 1) * 0x1p-53; }; // above 0, at most 1
+  const double radius = std::sqrt(-2 * std::log(uniform()));
+  return radius * std::cos(2 * std::numbers::pi * uniform());
+}
 
 } // namespace
 
@@ -77,7 +89,6 @@ Problem::Problem(const mpc_library *library, const Desc &desc, uint64_t seed) : 
   const int64_t counts[] = {count.a, count.b, desc.has_bias ? biasLength(desc) : 0, desc.has_addend ? count.out : 0};
   const int32_t types[] = {desc.type_a, desc.type_b, desc.type_bias, desc.type_out};
   std::mt19937_64 random(seed);
-  std::normal_distribution<double> normal;
   for (int i = 0; i < 4; ++i) {
     if (!counts[i])
       continue;

@@ -117,18 +117,23 @@ int64_t biasLength(const Desc &d) { return d.op == MPC_MATMUL ? d.n : d.op == MP
 namespace {
 
 void multiply(const Desc &d, const std::vector<double> &a, const std::vector<double> &b, Expected &e) {
+  const int64_t alongA = d.transpose_a ? d.m : 1, alongB = d.transpose_b ? 1 : d.n; // from one k to the next
   for (int64_t batch = 0; batch < d.batch; ++batch)
     for (int64_t i = 0; i < d.m; ++i)
-      for (int64_t j = 0; j < d.n; ++j)
+      for (int64_t j = 0; j < d.n; ++j) {
+        const double *atA = a.data() + (d.broadcast_a ? 0 : batch) * d.m * d.k + (d.transpose_a ? i : i * d.k);
+        const double *atB = b.data() + (d.broadcast_b ? 0 : batch) * d.k * d.n + (d.transpose_b ? j * d.k : j);
+        double value = 0, magnitude = 0;
         for (int64_t k = 0; k < d.k; ++k) {
-          const int64_t atA = (d.broadcast_a ? 0 : batch) * d.m * d.k + (d.transpose_a ? k * d.m + i : i * d.k + k);
-          const int64_t atB = (d.broadcast_b ? 0 : batch) * d.k * d.n + (d.transpose_b ? j * d.k + k : k * d.n + j);
-          const int64_t at = (batch * d.m + i) * d.n + j;
-          const double term = a[size_t(atA)] * b[size_t(atB)];
-          e.value[size_t(at)] += term;
-          e.magnitude[size_t(at)] += std::fabs(term);
-          ++e.terms[size_t(at)];
+          const double term = atA[k * alongA] * atB[k * alongB];
+          value += term;
+          magnitude += std::fabs(term);
         }
+        const size_t at = size_t((batch * d.m + i) * d.n + j);
+        e.value[at] = value;
+        e.magnitude[at] = magnitude;
+        e.terms[at] = d.k;
+      }
 }
 
 /// Calls body(x, w, y) with the element indices of every product x * w that the forward convolution adds to y.
