@@ -15,7 +15,7 @@ import fuzz  # noqa: E402
 import harness  # noqa: E402
 import instrumented  # noqa: E402
 
-# On an idle machine each of these takes two to four seconds.
+# On an idle machine each of these takes one to ten seconds.
 RUNS = {"npy": 150000, "npz": 50000, "idx": 150000, "safetensors": 40000, "log": 6000, "manifest": 15000, "program": 20000, "jpeg": 30000, "png": 30000,
         "tar": 10000, "list": 30000, "boxes": 30000}
 
