@@ -62,8 +62,8 @@ struct Guarded {
   char *data;
 };
 
-/// Draws a number of the standard normal distribution by the formula of Box and Muller. (std::normal_distribution takes
-/// two logarithms of a long double for each number where the compiler does not optimise.)
+/// Draws a number of the standard normal distribution by the formula of Box and Muller. (libstdc++'s
+/// std::normal_distribution takes a logarithm of a long double for each number that it draws from.)
 double normal(std::mt19937_64 &random) {
   const auto uniform = [&] { return (double(random() >> 11) + 1) * 0x1p-53; }; // above 0, at most 1
   const double radius = std::sqrt(-2 * std::log(uniform()));
