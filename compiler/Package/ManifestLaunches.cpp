@@ -7,6 +7,7 @@
 #include "dialects/Graph/IR/Storage.h"
 #include "dialects/Kernel/Analysis/LaunchCosts.h"
 #include "dialects/Support/Diagnostics.h"
+#include "passes/Lowering/Schedule/Model.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -184,6 +185,20 @@ static FailureOr<json> launchesOf(kernel::DispatchOp dispatch, const TargetPlan 
   return launches;
 }
 
+/// Returns what the launches of a dispatch move, in order.
+static FailureOr<SmallVector<kernel::LaunchCost>> costsOf(kernel::DispatchOp dispatch) {
+  const GpuArch *gpu = kernel::gpuOf(dispatch);
+  if (!gpu || !dispatch.isContraction())
+    return kernel::launchCostsOf(dispatch);
+  FailureOr<hero::Problem> problem = hero::describeHero(dispatch);
+  if (failed(problem))
+    return failure();
+  FailureOr<hero::Schedule> schedule = hero::scheduleOf(*problem, *gpu);
+  if (failed(schedule))
+    return failure();
+  return hero::launchCostsOf(*problem, *schedule);
+}
+
 LogicalResult mpc::addLaunches(Block &block, const TargetPlan &plan, json &list) {
   for (Operation &op : block) {
     if (auto scan = dyn_cast<graph::ScanOp>(op)) {
@@ -197,11 +212,12 @@ LogicalResult mpc::addLaunches(Block &block, const TargetPlan &plan, json &list)
     if (!dispatch || dispatch.computesNothing())
       continue;
     FailureOr<json> launches = launchesOf(dispatch, plan);
-    if (failed(launches))
+    FailureOr<SmallVector<kernel::LaunchCost>> costs = costsOf(dispatch);
+    if (failed(launches) || failed(costs))
       return failure();
     if (!launches->empty())
       describeFloats(dispatch, launches->front(), launches->back());
-    for (auto [launch, cost] : llvm::zip_equal(*launches, kernel::launchCostsOf(dispatch))) {
+    for (auto [launch, cost] : llvm::zip_equal(*launches, *costs)) {
       launch.update({{"kind", cost.kind}, {"read_bytes", cost.readBytes}, {"written_bytes", cost.writtenBytes}});
       if (cost.flops > 0)
         launch["flops"] = cost.flops;

@@ -76,6 +76,7 @@ double StepReport::flops() const {
 
 LogicalResult EntryReport::add(kernel::DispatchOp dispatch, int64_t times) {
   addVariables(dispatch);
+  SmallVector<kernel::LaunchCost> costs = kernel::launchCostsOf(dispatch);
   std::vector<double> productSeconds;
   std::vector<SmallVector<double>> attentionSeconds; // for each part, those of the launches
   if (dispatch.isAttention())                        // its operands and results are moved at least once
@@ -97,12 +98,12 @@ LogicalResult EntryReport::add(kernel::DispatchOp dispatch, int64_t times) {
       FailureOr<hero::Schedule> schedule = hero::scheduleOf(*problem, *report.arch);
       if (failed(schedule))
         return failure();
+      costs = hero::launchCostsOf(*problem, *schedule);
       for (const GpuPart &part : partsOf(*report.arch))
         productSeconds.push_back(hero::estimate(*problem, *schedule, part.of(*report.arch)).productClocks() /
                                  (part.clockMHz * 1e6));
     }
   }
-  SmallVector<kernel::LaunchCost> costs = kernel::launchCostsOf(dispatch);
   size_t kernels = dispatch.getLaunches() ? dispatch.getLaunches()->size() : 0, calls = costs.size() - kernels;
   for (auto [i, cost] : llvm::enumerate(costs)) {
     StepLaunch launch{.entry = name.str(),
@@ -202,8 +203,11 @@ double mpc::expectedSeconds(const StepLaunch &launch, const NvptxKernel *kernel,
   std::optional<double> instructions = kernel ? instructionsOf(launch, *kernel) : std::nullopt;
   double issuing = instructions.value_or(0) * double(launch.elements) / warpThreads /
                    (issuePerClock * shares.issue * own.multiprocessors * own.clockMHz * 1e6);
-  double moving = double(launch.cost.readBytes + launch.cost.writtenBytes) /
-                  (shares.memory * double(partsOf(arch)[part].globalGBs) * 1e9);
+  double bytes = double(launch.cost.readBytes + launch.cost.writtenBytes);
+  double moving = bytes / (shares.memory * double(partsOf(arch)[part].globalGBs) * 1e9);
+  if (launch.blocks > 0) // few blocks do not use all of the bandwidth
+    moving = std::max(moving, bytes / (double(std::min<int64_t>(launch.blocks, own.multiprocessors)) *
+                                       hero::l2BytesPerClock * own.clockMHz * 1e6));
   double product = launch.productSeconds.empty() ? 0 : launch.productSeconds[part];
   return shares.launchSeconds + std::max({moving, product, issuing});
 }

@@ -48,8 +48,8 @@ struct StepReport {
 mlir::FailureOr<StepReport> reportStep(mlir::ModuleOp module);
 
 /// Returns what one run of a launch takes on the `part`-th of partsOf(arch), in seconds: starting it, and then the
-/// longest one of moving its bytes (at the share of the bandwidth that AchievedShares says), of its product and of
-/// issuing the instructions of its kernel, which may be null.
+/// longest one of moving its bytes (at the share of the bandwidth that AchievedShares says, or at that of as many
+/// multiprocessors as it has blocks), of its product and of issuing the instructions of its kernel, which may be null.
 double expectedSeconds(const StepLaunch &launch, const NvptxKernel *kernel, const GpuArch &arch, size_t part);
 
 /// Returns the PTX instructions that the threads of a launch execute for an element of its largest tensor; nullopt for

@@ -40,11 +40,10 @@ static bool isPointwise(const Group &group) { return group.form == kernel::Form:
 
 /// Returns whether the launch of a product also computes `sums`, which sum up columns of what it computes. The launch
 /// adds the rows of its tiles while their elements are in registers; a launch of the sums' own would read them again. A
-/// product of few tiles is divided along k, and then no launch has its elements. Each tile has at least 64 rows and
-/// gives a part of a sum, and one more launch adds 2048 parts at most. A sum that reads another sum needs all tiles of
-/// that one first. On the host the sums are another pass over memory.
+/// product of few tiles is divided along k, and then no launch has its elements. A sum that reads another sum needs all
+/// tiles of that one first. On the host the sums are another pass over memory.
 bool Grouping::joinsProduct(const Group &product, const Group &sums) {
-  constexpr int64_t tile = 128 * 128, mostRows = 2048 * 64;
+  constexpr int64_t tile = 128 * 128;
   constexpr size_t mostSums = 4; // each thread has a register for each sum of its columns
   auto sumsOf = [](const Group &group) {
     return size_t(llvm::count_if(group.roots, [](Operation *root) { return isOfKind(root, LoopKind::Reduction); }));
@@ -57,7 +56,7 @@ bool Grouping::joinsProduct(const Group &product, const Group &sums) {
   };
   return gpu && sums.form == kernel::Form::Reduction && sums.ops <= gpu->epilogueOps &&
          sumsOf(product) + sumsOf(sums) <= mostSums && 2 * type.getNumElements() >= tile * gpu->multiprocessors &&
-         type.getNumElements() <= mostRows * type.getShape().back() && llvm::all_of(sums.roots, [&](Operation *root) {
+         llvm::all_of(sums.roots, [&](Operation *root) {
            const Cone &cone = coneOf(root);
            return kernel::sumsColumns(contraction, root) && cone.moved.empty() && !cone.draws &&
                   llvm::none_of(cone.inputs, isSumHere);
@@ -73,9 +72,8 @@ static bool isReadByProduct(Value v) {
 
 /// Returns whether the launch of a product also stores the values of `group`: arithmetic on what it stores, for another
 /// product (the GELU of a layer, whose operand the backward pass reads, too). A launch of their own would read the
-/// product from memory again. What else they read must take few registers, so it is numbers only. GPUs with tensor maps
-/// store results through boxes in shared memory, for which such arithmetic leaves too few registers
-/// (HeroToGpu/ResultBoxes.cpp), and no GPU has measured what that costs.
+/// product from memory again. What else they read must take few registers, so it is numbers only. Such a result does
+/// not leave sm_90a in boxes (HeroToGpu/ResultBoxes.cpp), for which so much arithmetic has too few registers.
 bool Grouping::storesBesideProduct(const Group &product, const Group &group) {
   constexpr size_t mostStored = 2; // elements of the product's shape; threads compute all of them before they store one
   auto stores = [](const Group &group) {
@@ -86,7 +84,7 @@ bool Grouping::storesBesideProduct(const Group &product, const Group &group) {
     return typeOf(v).getNumElements() == 1 ||
            (stored && product.roots.contains(stored) && shapeOf(v) == ArrayRef<int64_t>(group.shape));
   };
-  return gpu && !gpu->hasTensorMaps && isPointwise(group) && group.ops <= kMostBesideProducts &&
+  return gpu && isPointwise(group) && group.ops <= kMostBesideProducts &&
          stores(product) + stores(group) <= mostStored &&
          resultShape(product.contraction) == ArrayRef<int64_t>(group.shape) &&
          llvm::all_of(group.roots, [&](Operation *root) {

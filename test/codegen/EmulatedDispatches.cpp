@@ -38,9 +38,10 @@ std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, A
   for (kernel::LaunchAttr launch : launches) {
     std::vector<rt::emulator::Buffer> arguments;
     for (int64_t position : launch.getArgs())
-      // The first launch writes the scratch and the last one reads it.
+      // The launches before the last one write the scratch, and that one reads it.
       arguments.push_back(position == kernel::LaunchAttr::scratch
-                              ? rt::emulator::Buffer{scratch.data(), size_t(scratchBytes), launch == launches.front()}
+                              ? rt::emulator::Buffer{scratch.data(), size_t(scratchBytes),
+                                                     launch == launches.front() || launch != launches.back()}
                               : buffers[position]);
     auto extent = [&](int axis) { return uint32_t(launch.getGrid()[axis]); };
     kernel::EntryAttr entry = kernel::EntryAttr::of(kernels.lookupSymbol(launch.getKernel().getLeafReference()));

@@ -24,6 +24,12 @@ void addMatmuls(HeroBatch &batch, hero::Mainloop mainloop, const std::string &ty
   }
 }
 
+/// Adds products whose rows make so many parts that runs of them are added first.
+void addLong(HeroBatch &batch, hero::Mainloop mainloop, const std::string &type) {
+  for (int64_t rows : {17001, 24064})
+    batch.add(withColumnSums(matmulCase(type, rows, 40, 8)), mainloop, 0, 1);
+}
+
 /// A batch norm's statistics of a convolution, and the bias gradient behind an input gradient, whose
 /// strides make phases.
 void addConvolutions(HeroBatch &batch, hero::Mainloop mainloop, const std::string &type, size_t tiles) {
@@ -50,6 +56,7 @@ void run(const char *arch, hero::Mainloop mainloop, const std::vector<std::strin
     addMatmuls(batch, mainloop, type, tiles, clustered);
     addConvolutions(batch, mainloop, type, tiles);
   }
+  addLong(batch, mainloop, types.front());
   batch.run();
 }
 

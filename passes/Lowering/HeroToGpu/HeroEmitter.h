@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef MPC_LOWERING_HEROTOGPU_HEROEMITTER_H
 #define MPC_LOWERING_HEROTOGPU_HEROEMITTER_H
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "passes/Lowering/HeroToGpu/KernelFunction.h"
 #include "passes/Lowering/Schedule/Schedule.h"
 
@@ -21,13 +22,19 @@ private:
   using Emitted = KernelFunction;
   kernel::LaunchAttr emitMain();
   kernel::LaunchAttr emitReduce();
+  mlir::FailureOr<kernel::LaunchAttr> emitRuns();
   mlir::FailureOr<kernel::LaunchAttr> emitColumnSums();
   mlir::FailureOr<kernel::LaunchAttr> emitEmptySums();
-  /// Emits the kernel of a loop dispatch that writes the column sums. `body` makes them from tensors of these types,
-  /// which lie in the scratch.
+  /// Emits the kernel `suffix` of a loop dispatch that writes to `results`, which are positions of arguments. `body`
+  /// makes them from tensors of these types, which are the scratch.
   mlir::FailureOr<kernel::LaunchAttr>
-  emitLoops(llvm::ArrayRef<mlir::Type> inScratch,
+  emitLoops(llvm::StringRef suffix, llvm::ArrayRef<mlir::Type> inScratch, llvm::ArrayRef<int64_t> results,
             llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::ValueRange)> body);
+  /// The type of the scratch as a vector: the sums of runs and the parts behind them.
+  mlir::Type columnScratch() const;
+  /// Returns the tensor [columnSums, rows, n] that begins at the scratch's element `from`.
+  mlir::Value rowsOf(const graph::GraphBuilder &m, mlir::Value scratch, int64_t from, int64_t rows) const;
+  llvm::SmallVector<int64_t> columnSumPositions();
   /// Appends the positions of the arguments that are read besides the hero's operands, then those of the results.
   void addEpilogueArguments(llvm::SmallVector<int64_t> &positions);
   /// As emitFunction; notes whether it failed.

@@ -4,8 +4,9 @@
 //   @k         one block for each work item (Raster.h), or with wgmma persistent blocks that compute several:
 //              mainloop, then the epilogue or partial sums
 //   @k_reduce  where k is split: adds the partial sums in the order of the splits, then the epilogue
-//   @k_columns where the epilogue sums columns: adds the sums of the parts of the rows; without rows it is the only
-//   kernel
+//   @k_runs    where the epilogue sums columns in many parts of the rows: adds runs of these parts
+//   @k_columns where the epilogue sums columns: adds the sums of the parts of the rows, or of their runs; without rows
+//   it is the only kernel
 //
 //===----------------------------------------------------------------------------------------===//
 #include "passes/Lowering/HeroToGpu/HeroToGpu.h"
@@ -62,6 +63,9 @@ kernel::LaunchAttr HeroEmitter::emitMain() {
           results = bindBuffers(e, parameters);
         auto epilogue = [&](const BlockPlace &place, int neighbours) {
           RowParts parts{parameters.lookup(kernel::LaunchAttr::scratch), rowParts(problem, schedule)};
+          if (parts.scratch) // the sums of runs of parts come first
+            parts.scratch =
+                c.at(parts.scratch, runSums(problem, schedule) * problem.accumulator().getIntOrFloatBitWidth() / 8);
           return Epilogue(problem, e, results, place.z, place.spanM, place.spanN, neighbours, parts);
         };
         auto sink = [&](const BlockPlace &place, int neighbours) -> std::unique_ptr<Sink> {
@@ -92,10 +96,15 @@ FailureOr<llvm::SmallVector<kernel::LaunchAttr>> HeroEmitter::run() {
   if (!empty && schedule.splits > 1)
     launches.push_back(emitReduce());
   if (!problem.columnSums.empty()) {
-    FailureOr<kernel::LaunchAttr> columns = empty ? emitEmptySums() : emitColumnSums();
-    if (llvm::failed(columns))
-      return failure();
-    launches.push_back(*columns);
+    llvm::SmallVector<FailureOr<kernel::LaunchAttr>, 2> added;
+    if (!empty && runSums(problem, schedule) > 0)
+      added.push_back(emitRuns());
+    added.push_back(empty ? emitEmptySums() : emitColumnSums());
+    for (FailureOr<kernel::LaunchAttr> launch : added) {
+      if (llvm::failed(launch))
+        return failure();
+      launches.push_back(*launch);
+    }
   }
   if (failed)
     return failure();

@@ -1,7 +1,6 @@
 //===- SecondKernels.cpp - kernels that add what the main kernel has left in scratch -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "dialects/Graph/IR/Graph.h"
-#include "dialects/Graph/IR/Shapes.h"
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Kernel/Analysis/Form.h"
 #include "dialects/Kernel/Analysis/LoopsFit.h"
 #include "dialects/Kernel/Target/Blocks.h"
@@ -49,47 +48,68 @@ kernel::LaunchAttr HeroEmitter::emitReduce() {
   return kernel::LaunchAttr::of(emitted, llvm::divideCeilSigned(count, blockThreads), /*grain=*/1, args);
 }
 
-FailureOr<kernel::LaunchAttr> HeroEmitter::emitLoops(ArrayRef<Type> inScratch,
+FailureOr<kernel::LaunchAttr> HeroEmitter::emitLoops(StringRef suffix, ArrayRef<Type> inScratch,
+                                                     ArrayRef<int64_t> results,
                                                      llvm::function_ref<Values(OpBuilder &, ValueRange)> body) {
   Location loc = problem.hero->getLoc();
   Block holder; // what a dispatch reads comes from outside of it
   holder.addArguments(inScratch, llvm::SmallVector<Location>(inScratch.size(), loc));
   OpBuilder b(module.getContext());
   b.setInsertionPointToStart(&holder);
-  FailureOr<kernel::DispatchOp> columns = kernel::createLoops(b, loc, "columns", holder.getArguments(), body);
-  if (llvm::failed(columns))
+  FailureOr<kernel::DispatchOp> sums = kernel::createLoops(b, loc, suffix, holder.getArguments(), body);
+  if (llvm::failed(sums))
     return failure();
-  FailureOr<kernel::LoopsAttr> loops = chooseLoops(*columns, &arch); // a consequence of the schedule
+  FailureOr<kernel::LoopsAttr> loops = chooseLoops(*sums, &arch); // a consequence of the schedule
   if (llvm::failed(loops))
     return failure();
-  columns->setLoopsAttr(*loops);
-  if (llvm::failed(kernel::verifyLoops(*columns, &arch)))
+  sums->setLoopsAttr(*loops);
+  if (llvm::failed(kernel::verifyLoops(*sums, &arch)))
     return failure();
-  FailureOr<kernel::LaunchAttr> launch = emitGpuKernel(*columns, module, (symbol + "_columns").str());
+  FailureOr<kernel::LaunchAttr> launch = emitGpuKernel(*sums, module, (symbol + "_" + suffix).str());
   if (llvm::failed(launch))
     return failure();
   llvm::SmallVector<int64_t> args(inScratch.size(), kernel::LaunchAttr::scratch);
-  for (const kernel::ColumnSum &sum : problem.columnSums)
-    args.push_back(resultPosition(sum.result));
+  llvm::append_range(args, results);
   return kernel::LaunchAttr::get(b.getContext(), launch->getKernel(), launch->getGrid(), launch->getGrain(), args);
 }
 
-/// The kernel sums [columnSums, parts, n] over the parts.
-FailureOr<kernel::LaunchAttr> HeroEmitter::emitColumnSums() {
+llvm::SmallVector<int64_t> HeroEmitter::columnSumPositions() {
+  return llvm::map_to_vector(problem.columnSums,
+                             [&](const kernel::ColumnSum &sum) { return resultPosition(sum.result); });
+}
+
+Type HeroEmitter::columnScratch() const {
   Type type = problem.accumulator();
-  int64_t parts = rowParts(problem, schedule), count = problem.columnSums.size();
-  return emitLoops({RankedTensorType::get({count, parts, problem.n()}, type)}, [&](OpBuilder &b, ValueRange partial) {
-    Location loc = problem.hero->getLoc();
+  return RankedTensorType::get({hero::scratchBytes(problem, schedule) * 8 / type.getIntOrFloatBitWidth()}, type);
+}
+
+Value HeroEmitter::rowsOf(const graph::GraphBuilder &m, Value scratch, int64_t from, int64_t rows) const {
+  int64_t sums = problem.columnSums.size(), n = problem.n();
+  return m.reshape(m.slice(scratch, {from}, {sums * rows * n}, {1}), {sums, rows, n});
+}
+
+/// The kernel adds each run of parts: [columnSums, runs, length, n] over the length.
+FailureOr<kernel::LaunchAttr> HeroEmitter::emitRuns() {
+  int64_t parts = rowParts(problem, schedule), sums = problem.columnSums.size();
+  PartRuns runs = runsOf(parts);
+  return emitLoops("runs", columnScratch(), kernel::LaunchAttr::scratch, [&](OpBuilder &b, ValueRange in) {
+    graph::GraphBuilder m(b, problem.hero->getLoc());
+    Value all = rowsOf(m, in[0], runSums(problem, schedule), parts);
+    return Values{m.sum(m.reshape(all, {sums, runs.count, runs.length, problem.n()}), {2})};
+  });
+}
+
+/// The kernel adds the parts, or the sums of their runs.
+FailureOr<kernel::LaunchAttr> HeroEmitter::emitColumnSums() {
+  int64_t parts = rowParts(problem, schedule), runs = runsOf(parts).count, rows = runs == 0 ? parts : runs;
+  return emitLoops("columns", columnScratch(), columnSumPositions(), [&](OpBuilder &b, ValueRange in) {
+    graph::GraphBuilder m(b, problem.hero->getLoc());
+    Value all = rowsOf(m, in[0], 0, rows);
     Values sums;
     for (auto [s, column] : llvm::enumerate(problem.columnSums)) {
-      auto slice =
-          graph::SliceOp::create(b, loc, RankedTensorType::get({1, parts, problem.n()}, type), partial[0],
-                                 b.getDenseI64ArrayAttr({int64_t(s), 0, 0}),
-                                 b.getDenseI64ArrayAttr({1, parts, problem.n()}), b.getDenseI64ArrayAttr({1, 1, 1}));
-      Value sum = graph::ReduceSumOp::create(b, loc, RankedTensorType::get({problem.n()}, type), slice,
-                                             b.getDenseI64ArrayAttr({0, 1}), /*keepdims=*/false);
+      Value own = m.slice(all, {int64_t(s), 0, 0}, {1, rows, problem.n()}, {1, 1, 1}), sum = m.sum(own, {0, 1});
       auto result = cast<RankedTensorType>(column.op->getResult(0).getType());
-      sums.push_back(graph::reshapeTo(b, loc, graph::castTo(b, loc, sum, result.getElementType()), result.getShape()));
+      sums.push_back(m.reshape(m.cast(sum, result.getElementType()), result.getShape()));
     }
     return sums;
   });
@@ -97,7 +117,7 @@ FailureOr<kernel::LaunchAttr> HeroEmitter::emitColumnSums() {
 
 /// The kernel writes the sums of columns that have no rows, which are zeros.
 FailureOr<kernel::LaunchAttr> HeroEmitter::emitEmptySums() {
-  return emitLoops({}, [&](OpBuilder &b, ValueRange) {
+  return emitLoops("columns", {}, columnSumPositions(), [&](OpBuilder &b, ValueRange) {
     return llvm::map_to_vector(problem.columnSums, [&](const kernel::ColumnSum &sum) {
       return graph::splat(b, problem.hero->getLoc(), cast<RankedTensorType>(sum.op->getResult(0).getType()), 0);
     });

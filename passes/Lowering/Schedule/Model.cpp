@@ -21,8 +21,6 @@ static constexpr double clusterGain = 1.025, columnClusterGain = 1.03;
 /// at the limit of power. Two weight gradients of GPT-2, with 96 tiles on the 132 of an H200, took 60 us where the
 /// estimate without this was 75.
 static constexpr double idleGain = 1.2;
-/// A multiprocessor's path to L2 is 64 bytes wide; that copies reach 80 % of it is an estimate.
-static constexpr double l2BytesPerClock = 64 * 0.8;
 /// The time from the start of a copy until its bytes have arrived, under load.
 static constexpr double latencyClocks = 800;
 /// The fraction of the faster components' time that is not overlapped by the slowest component.
@@ -95,6 +93,20 @@ Estimate mpc::hero::estimate(const Problem &p, const Schedule &schedule, const G
     e.globalBytes += inL2 ? 0 : partial;
   }
   return e;
+}
+
+llvm::SmallVector<kernel::LaunchCost> mpc::hero::launchCostsOf(const Problem &problem, const Schedule &schedule) {
+  llvm::SmallVector<kernel::LaunchCost> costs = kernel::launchCostsOf(problem.dispatch);
+  int64_t runs = runSums(problem, schedule) * problem.accumulator().getIntOrFloatBitWidth() / 8;
+  if (runs == 0)
+    return costs;
+  // The product, the sums of runs, and their sums: the costs above take the whole scratch for what each moves.
+  int64_t all = scratchBytes(problem, schedule);
+  costs[0].writtenBytes -= runs;
+  costs[1].readBytes = all - runs;
+  costs[1].writtenBytes = runs;
+  costs[2].readBytes -= all - runs;
+  return costs;
 }
 
 Roofline mpc::hero::rooflineOf(const Problem &p, const GpuArch &arch) {

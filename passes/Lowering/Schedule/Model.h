@@ -25,6 +25,7 @@
 //===------------------------------------------------------------------------------------------===//
 #ifndef MPC_LOWERING_SCHEDULE_MODEL_H
 #define MPC_LOWERING_SCHEDULE_MODEL_H
+#include "dialects/Kernel/Analysis/LaunchCosts.h"
 #include "passes/Lowering/Schedule/Schedule.h"
 
 namespace mpc::hero {
@@ -40,7 +41,14 @@ struct Estimate {
   double clocks() const;
   double seconds(const GpuArch &arch) const;
 };
+/// The bytes that one multiprocessor takes in a clock: its path to L2 is 64 bytes wide, and that copies reach 80 % of
+/// it is an estimate.
+inline constexpr double l2BytesPerClock = 64 * 0.8;
 Estimate estimate(const Problem &problem, const Schedule &schedule, const GpuArch &arch);
+
+/// Returns the costs of the launches of the problem's dispatch, whose kernels are emitted with the schedule, in the
+/// order of the launches. Each moves the part of the scratch that it works on.
+llvm::SmallVector<kernel::LaunchCost> launchCostsOf(const Problem &problem, const Schedule &schedule);
 
 /// The numbers that no schedule can beat.
 struct Roofline {

@@ -4,6 +4,7 @@
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/Schedule/Model.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
@@ -39,6 +40,9 @@ int64_t mpc::hero::usefulSplits(int64_t tiles, int64_t wanted) {
   return each == 0 ? 1 : llvm::divideCeilSigned(tiles, each);
 }
 
+/// The most parts that k is split into: about as many as a large GPU has multiprocessors.
+static constexpr int64_t mostSplits = 128;
+
 llvm::SmallVector<Schedule> mpc::hero::schedulesFor(const Problem &problem, const GpuArch &arch) {
   llvm::SmallVector<Schedule> schedules;
   for (const Tile &tile : tilesFor(problem, arch)) {
@@ -46,7 +50,7 @@ llvm::SmallVector<Schedule> mpc::hero::schedulesFor(const Problem &problem, cons
     llvm::SmallVector<Axis, 2> axes;
     if (arch.hasClusters)
       axes = factsOf(tile.mainloop).clusterAxes(problem, tile);
-    for (int64_t wanted = 1; wanted <= 64 && wanted * 4 <= std::max<int64_t>(kTiles, 4); wanted *= 2) {
+    for (int64_t wanted = 1; wanted <= mostSplits && wanted * 4 <= std::max<int64_t>(kTiles, 4); wanted *= 2) {
       int64_t splits = usefulSplits(kTiles, wanted);
       if (splits == std::exchange(last, splits))
         continue;
@@ -92,9 +96,26 @@ int64_t mpc::hero::rowParts(const Problem &problem, const Schedule &schedule) {
   return problem.z() * llvm::alignTo(problem.m(), schedule.spanM()) / schedule.tile.rowsPerPart();
 }
 
+PartRuns mpc::hero::runsOf(int64_t parts) {
+  constexpr int64_t mostAtOnce = 512;
+  if (parts <= mostAtOnce)
+    return {};
+  // The longest runs of one length that are hardly longer than there are of them.
+  int64_t length = int64_t(2 * std::sqrt(double(parts)));
+  while (parts % length != 0)
+    --length;
+  return length == 1 ? PartRuns{} : PartRuns{parts / length, length};
+}
+
+int64_t mpc::hero::runSums(const Problem &problem, const Schedule &schedule) {
+  return int64_t(problem.columnSums.size()) * runsOf(rowParts(problem, schedule)).count * problem.n();
+}
+
 int64_t mpc::hero::scratchBytes(const Problem &problem, const Schedule &schedule) {
   int64_t each = problem.accumulator().getIntOrFloatBitWidth() / 8;
   if (schedule.splits == 1)
-    return int64_t(problem.columnSums.size()) * rowParts(problem, schedule) * problem.n() * each;
+    return (runSums(problem, schedule) +
+            int64_t(problem.columnSums.size()) * rowParts(problem, schedule) * problem.n()) *
+           each;
   return schedule.splits * problem.z() * problem.m() * problem.n() * each;
 }

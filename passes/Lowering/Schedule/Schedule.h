@@ -37,6 +37,15 @@ mlir::FailureOr<Schedule> scheduleOf(const Problem &problem, const GpuArch &arch
 int64_t usefulSplits(int64_t tiles, int64_t wanted);
 /// The number of parts in which the rows of C are summed up for column sums.
 int64_t rowParts(const Problem &problem, const Schedule &schedule);
+/// How the parts of column sums are added up: few by one launch. Many would keep the few blocks of such a launch busy
+/// for long, so one launch adds runs of them, and the next one the sums of these.
+struct PartRuns {
+  int64_t count = 0; ///< 0 where one launch adds all parts
+  int64_t length = 0;
+};
+PartRuns runsOf(int64_t parts);
+/// The number of sums of runs: [columnSums, runs, n], at the beginning of the scratch. Behind them are the parts.
+int64_t runSums(const Problem &problem, const Schedule &schedule);
 /// The size of the scratch that holds partial sums over k, or over rows, in bytes.
 int64_t scratchBytes(const Problem &problem, const Schedule &schedule);
 

@@ -33,6 +33,20 @@ func.func @batch_norm(%x: tensor<2x3x4x4xf16>, %s: tensor<3xf32>) -> tensor<2x3x
   return %y : tensor<2x3x4x4xf16>
 }
 
+// In bf16 the sums are of the elements themselves, so that they can be computed where these are.
+// CHECK-LABEL: func.func @batch_norm_bf16
+// CHECK-NOT: graph.slice
+// CHECK: %[[X:.*]] = graph.cast %arg0 : tensor<2x3x4x4xbf16> to tensor<2x3x4x4xf32>
+// CHECK: graph.reduce_sum %[[X]] {axes = array<i64: 0, 2, 3>, keepdims = true}
+// CHECK: %[[Q:.*]] = graph.mul %[[X]], %[[X]]
+// CHECK: graph.reduce_sum %[[Q]] {axes = array<i64: 0, 2, 3>, keepdims = true}
+// CHECK-NOT: graph.reduce_sum
+// CHECK-NOT: graph.batch_norm
+func.func @batch_norm_bf16(%x: tensor<2x3x4x4xbf16>, %s: tensor<3xf32>) -> tensor<2x3x4x4xbf16> {
+  %y, %m, %v = graph.batch_norm %x, %s, %s {epsilon = 1.0e-5 : f64, axis = 1 : i64} : (tensor<2x3x4x4xbf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3x4x4xbf16>, tensor<3xf32>, tensor<3xf32>)
+  return %y : tensor<2x3x4x4xbf16>
+}
+
 // CHECK-LABEL: func.func @scatter
 // CHECK: graph.scatter {{.*}} -> tensor<9x4xf32>
 // CHECK: graph.cast {{.*}} : tensor<9x4xf32> to tensor<9x4xf16>

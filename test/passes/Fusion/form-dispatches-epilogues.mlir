@@ -109,6 +109,20 @@ func.func @columns(%g: tensor<8192x64xbf16>, %w: tensor<64x128xbf16>, %x: tensor
 }
 
 // -----
+// The statistics of a batch norm in bf16 are sums of a convolution's own result, of however many rows: its launch adds them.
+// CHECK-LABEL: @statistics
+// CHECK: kernel.dispatch contraction "{{.*}}"({{.*}}) : (tensor<64x112x112x16xbf16>, tensor<32x1x1x16xbf16>) -> (tensor<64x112x112x32xbf16>, tensor<32xf32>, tensor<32xf32>)
+// CHECK-NOT: kernel.dispatch
+func.func @statistics(%x: tensor<64x112x112x16xbf16>, %w: tensor<32x1x1x16xbf16>) -> (tensor<64x112x112x32xbf16>, tensor<32xf32>, tensor<32xf32>) {
+  %y = graph.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, layout = #graph<layout channels_last>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, strides = array<i64: 1, 1>, weight_channels_last} : (tensor<64x112x112x16xbf16>, tensor<32x1x1x16xbf16>) -> tensor<64x112x112x32xbf16>
+  %0 = graph.cast %y : tensor<64x112x112x32xbf16> to tensor<64x112x112x32xf32>
+  %1 = graph.mul %0, %0 : (tensor<64x112x112x32xf32>, tensor<64x112x112x32xf32>) -> tensor<64x112x112x32xf32>
+  %2 = graph.reduce_sum %0 {axes = array<i64: 0, 1, 2>, keepdims = false} : (tensor<64x112x112x32xf32>) -> tensor<32xf32>
+  %3 = graph.reduce_sum %1 {axes = array<i64: 0, 1, 2>, keepdims = false} : (tensor<64x112x112x32xf32>) -> tensor<32xf32>
+  return %y, %2, %3 : tensor<64x112x112x32xbf16>, tensor<32xf32>, tensor<32xf32>
+}
+
+// -----
 // Sums over other dimensions, of few tiles, and of values that are read at other places are launches of their own.
 // CHECK-LABEL: @other_sums
 // CHECK: kernel.dispatch contraction "matmul"({{.*}}) -> tensor<8192x128xbf16>
@@ -187,7 +201,7 @@ func.func @widened(%g: tensor<8x16xbf16>, %w: tensor<16x32xbf16>, %x: tensor<8x3
 }
 
 // -----
-// The launch of a product stores the GELU of its result besides, for the next product: the gradient needs both. (Not on sm_90a, where it would have no room for its boxes.) Arithmetic that no product reads, that reads another tensor, or that draws random numbers
+// The launch of a product stores the GELU of its result besides, for the next product: the gradient needs both. Arithmetic that no product reads, that reads another tensor, or that draws random numbers
 // stays in launches of its own, as all are beside a library.
 // CHECK-LABEL: @besides
 // CHECK: %[[P:.*]]:2 = kernel.dispatch contraction "matmul+add+sigmoid+mul"(%{{.*}}, %{{.*}}, %{{.*}}) : {{.*}} -> (tensor<64x128xbf16>, tensor<64x128xbf16>)
