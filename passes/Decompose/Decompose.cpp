@@ -163,14 +163,15 @@ struct Decompose : mpc::impl::DecomposePassBase<Decompose> {
     populateScanPatterns(patterns);
     populateConcatPatterns(patterns);
     populateViewPatterns(patterns);
-    if (kernel::gpuOf(getOperation())) {
+    bool forGpu = kernel::gpuOf(getOperation()) != nullptr;
+    if (forGpu) {
       patterns.add<DecomposeArgMax>(&getContext());
       populateDepthwisePatterns(patterns);
       populateHeadPatterns(patterns);
     } else // a GPU's kernel keeps its sums in f32 by itself
       patterns.add<WidenScatter>(&getContext());
     populateSoftmaxPatterns(patterns);
-    populateNormalizationPatterns(patterns);
+    populateNormalizationPatterns(patterns, forGpu);
     if (failed(applyWithinBudget(getOperation(), std::move(patterns))))
       return signalPassFailure();
   }

@@ -3,13 +3,15 @@
 //
 // A batch norm reads its channels once: it sums the deviations d = x - k from a number k near the mean, and their
 // squares, so that mean = k + E[d] and variance = E[d^2] - E[d]^2 (Chan, Golub and LeVeque 1983, shifted data). The
-// relative error of that variance grows as 1 + (k - mean)^2/variance does, so k is taken from the channel itself. In
-// bf16 k is 0: that x was rounded to 8 bits has changed the variance by about mean^2 * 2^-19, and squares of 8 bits are
-// exact in fp32, where sums lose about mean^2 * 2^-23. Sums that take no elements from x are computed in the launch
-// that computes x (Grouping::joinsProduct). Layer and group norms have their rows in registers or in the cache, and
-// take two passes: the mean first, then the deviations and their squares.
+// relative error of that variance grows as 1 + (k - mean)^2/variance does, so k is taken from the channel itself. Layer
+// and group norms have their rows in registers or in the cache, and take two passes: the mean first, then the
+// deviations and their squares.
 //
-// Either way E[d] corrects the first number, because the mean of many fp32 numbers is wrong by a few units in its last
+// For bf16 on GPUs k is 0. Sums that take no elements from x are computed in the launch that computes x
+// (Grouping::joinsProduct), in short chains, so that the variance is wrong by about mean^2 * 2^-21. Where x varies at
+// all, its rounding to 8 bits has changed the variance by about mean^2 * 2^-19 before.
+//
+// Where k is subtracted, E[d] corrects it, because the mean of many fp32 numbers is wrong by a few units in its last
 // place. Without the correction every y of a channel would be wrong by the same amount, which the gradient of a bias
 // sums up. Per-channel factors are computed once for each channel.
 //
@@ -73,18 +75,19 @@ Value varianceOf(const GraphBuilder &m, Value meanSquare, Value mean) {
 }
 
 struct DecomposeBatchNorm : OpRewritePattern<BatchNormOp> {
-  using OpRewritePattern::OpRewritePattern;
+  DecomposeBatchNorm(MLIRContext *context, bool forGpu) : OpRewritePattern(context), forGpu(forGpu) {}
   LogicalResult matchAndRewrite(BatchNormOp op, PatternRewriter &rewriter) const override {
     Type element = elementOf(op.getX());
     GraphBuilder m(rewriter, op.getLoc());
     Channels channels(m, op.getX(), op.getAxis());
-    Value x = m.up(op.getX()), near = element.isBF16() ? Value() : channels.typical(op.getX());
+    Value x = m.up(op.getX()), near = forGpu && element.isBF16() ? Value() : channels.typical(op.getX());
     Value shifted = near ? m.sub(x, near) : x, offset = channels.mean(shifted), mean = offset;
     Value variance = varianceOf(m, channels.mean(m.square(shifted)), offset), deviation;
     if (near) {
       // The mean as a sum of two numbers: the second is what the first lacks by rounding.
       mean = m.add(near, offset);
-      deviation = m.sub(m.sub(x, mean), m.add(m.sub(near, mean), offset));
+      Value rest = m.add(m.sub(near, mean), offset);
+      deviation = m.sub(m.sub(x, mean), rest);
     } else {
       deviation = m.sub(x, mean);
     }
@@ -95,6 +98,8 @@ struct DecomposeBatchNorm : OpRewritePattern<BatchNormOp> {
                        {m.cast(y, element), perChannel(mean, op.getMean()), perChannel(variance, op.getVariance())});
     return success();
   }
+
+  bool forGpu;
 };
 
 struct DecomposeBatchNormInference : OpRewritePattern<BatchNormInferenceOp> {
@@ -314,7 +319,8 @@ struct DecomposeGroupNormGrad : OpRewritePattern<GroupNormGradOp> {
 };
 } // namespace
 
-void mpc::populateNormalizationPatterns(RewritePatternSet &patterns) {
-  patterns.add<DecomposeBatchNorm, DecomposeBatchNormInference, DecomposeBatchNormGrad, DecomposeLayerNorm,
-               DecomposeLayerNormGrad, DecomposeGroupNorm, DecomposeGroupNormGrad>(patterns.getContext());
+void mpc::populateNormalizationPatterns(RewritePatternSet &patterns, bool forGpu) {
+  patterns.add<DecomposeBatchNorm>(patterns.getContext(), forGpu);
+  patterns.add<DecomposeBatchNormInference, DecomposeBatchNormGrad, DecomposeLayerNorm, DecomposeLayerNormGrad,
+               DecomposeGroupNorm, DecomposeGroupNormGrad>(patterns.getContext());
 }

@@ -8,7 +8,7 @@
 namespace mpc {
 
 void populateSoftmaxPatterns(mlir::RewritePatternSet &patterns);
-void populateNormalizationPatterns(mlir::RewritePatternSet &patterns);
+void populateNormalizationPatterns(mlir::RewritePatternSet &patterns, bool forGpu);
 void populateEmptyTensorPatterns(mlir::RewritePatternSet &patterns);
 /// Joins the pads of a split's gradient, and divides concatenations of many tensors.
 void populateConcatPatterns(mlir::RewritePatternSet &patterns);

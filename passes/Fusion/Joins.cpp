@@ -72,8 +72,7 @@ static bool isReadByProduct(Value v) {
 
 /// Returns whether the launch of a product also stores the values of `group`: arithmetic on what it stores, for another
 /// product (the GELU of a layer, whose operand the backward pass reads, too). A launch of their own would read the
-/// product from memory again. What else they read must take few registers, so it is numbers only. Such a result does
-/// not leave sm_90a in boxes (HeroToGpu/ResultBoxes.cpp), for which so much arithmetic has too few registers.
+/// product from memory again. What else they read must take few registers, so it is numbers only.
 bool Grouping::storesBesideProduct(const Group &product, const Group &group) {
   constexpr size_t mostStored = 2; // elements of the product's shape; threads compute all of them before they store one
   auto stores = [](const Group &group) {

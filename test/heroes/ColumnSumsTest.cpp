@@ -24,10 +24,11 @@ void addMatmuls(HeroBatch &batch, hero::Mainloop mainloop, const std::string &ty
   }
 }
 
-/// Adds products whose rows make so many parts that runs of them are added first.
+/// Adds products whose rows make so many parts that runs of them are added first: a part has 4 to 64 rows.
 void addLong(HeroBatch &batch, hero::Mainloop mainloop, const std::string &type) {
-  for (int64_t rows : {17001, 24064})
-    batch.add(withColumnSums(matmulCase(type, rows, 40, 8)), mainloop, 0, 1);
+  batch.add(withColumnSums(matmulCase(type, 36864, 40, 8)), mainloop, 0, 1);
+  batch.add(withColumnSums(matmulCase(type, 40003, mainloop == hero::Mainloop::Wgmma ? 24 : 7, 8)), mainloop, 0, 1);
+  batch.add(withColumnSums(matmulCase(type, 12301, 24, 8, false, false, "3x", "3x"), /*keep=*/false), mainloop, 0, 1);
 }
 
 /// A batch norm's statistics of a convolution, and the bias gradient behind an input gradient, whose
@@ -56,7 +57,7 @@ void run(const char *arch, hero::Mainloop mainloop, const std::vector<std::strin
     addMatmuls(batch, mainloop, type, tiles, clustered);
     addConvolutions(batch, mainloop, type, tiles);
   }
-  addLong(batch, mainloop, types.front());
+  addLong(batch, mainloop, types.back());
   batch.run();
 }
 

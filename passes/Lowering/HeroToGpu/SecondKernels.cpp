@@ -88,13 +88,15 @@ Value HeroEmitter::rowsOf(const graph::GraphBuilder &m, Value scratch, int64_t f
   return m.reshape(m.slice(scratch, {from}, {sums * rows * n}, {1}), {sums, rows, n});
 }
 
-/// The kernel adds each run of parts: [columnSums, runs, length, n] over the length.
+/// The kernel adds each run of parts: [columnSums, runs, length, n] over the length. The last run ends with zeros.
 FailureOr<kernel::LaunchAttr> HeroEmitter::emitRuns() {
   int64_t parts = rowParts(problem, schedule), sums = problem.columnSums.size();
   PartRuns runs = runsOf(parts);
   return emitLoops("runs", columnScratch(), kernel::LaunchAttr::scratch, [&](OpBuilder &b, ValueRange in) {
     graph::GraphBuilder m(b, problem.hero->getLoc());
     Value all = rowsOf(m, in[0], runSums(problem, schedule), parts);
+    if (int64_t lacking = runs.count * runs.length - parts)
+      all = m.padZeros(all, {0, 0, 0}, {0, lacking, 0}, {0, 0, 0});
     return Values{m.sum(m.reshape(all, {sums, runs.count, runs.length, problem.n()}), {2})};
   });
 }

@@ -11,7 +11,7 @@ using namespace mpc;
 using kernel::Walk;
 
 /// Returns the element size, in bytes, of the widest tensor that spans the whole space, by itself or with each of its
-/// parts: of the results, and in reductions also of the inputs.
+/// parts: of the results, and in reductions also of the inputs and their slices.
 static int64_t widestBytes(const Plan &plan, kernel::DispatchOp dispatch) {
   Block &body = dispatch.getBody().front();
   int64_t bytes = 1;
@@ -22,8 +22,11 @@ static int64_t widestBytes(const Plan &plan, kernel::DispatchOp dispatch) {
         bytes = std::max<int64_t>(bytes, ElementEmitter::storageType(graph::elementOf(v)).getIntOrFloatBitWidth() / 8);
   };
   include(dispatch.yielded());
-  if (plan.reduces())
+  if (plan.reduces()) {
     include(body.getArguments());
+    for (auto slice : body.getOps<graph::SliceOp>())
+      include(slice->getResults());
+  }
   return bytes;
 }
 

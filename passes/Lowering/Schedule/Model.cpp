@@ -101,6 +101,7 @@ llvm::SmallVector<kernel::LaunchCost> mpc::hero::launchCostsOf(const Problem &pr
   if (runs == 0)
     return costs;
   // The product, the sums of runs, and their sums: the costs above take the whole scratch for what each moves.
+  assert(costs.size() == 3 && "the kernels are emitted");
   int64_t all = scratchBytes(problem, schedule);
   costs[0].writtenBytes -= runs;
   costs[1].readBytes = all - runs;

@@ -4,7 +4,6 @@
 #include "dialects/Support/Diagnostics.h"
 #include "passes/Lowering/Schedule/Model.h"
 #include "llvm/Support/MathExtras.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace mpc;
@@ -100,11 +99,8 @@ PartRuns mpc::hero::runsOf(int64_t parts) {
   constexpr int64_t mostAtOnce = 512;
   if (parts <= mostAtOnce)
     return {};
-  // The longest runs of one length that are hardly longer than there are of them.
-  int64_t length = int64_t(2 * std::sqrt(double(parts)));
-  while (parts % length != 0)
-    --length;
-  return length == 1 ? PartRuns{} : PartRuns{parts / length, length};
+  int64_t length = int64_t(1) << llvm::Log2_64_Ceil(uint64_t(parts)) / 2; // about as long as there are runs
+  return {llvm::divideCeilSigned(parts, length), length};
 }
 
 int64_t mpc::hero::runSums(const Problem &problem, const Schedule &schedule) {

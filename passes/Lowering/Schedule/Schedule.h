@@ -38,7 +38,7 @@ int64_t usefulSplits(int64_t tiles, int64_t wanted);
 /// The number of parts in which the rows of C are summed up for column sums.
 int64_t rowParts(const Problem &problem, const Schedule &schedule);
 /// How the parts of column sums are added up: few by one launch. Many would keep the few blocks of such a launch busy
-/// for long, so one launch adds runs of them, and the next one the sums of these.
+/// for long, so one launch adds runs of them, of which the last may be shorter, and the next one the sums of these.
 struct PartRuns {
   int64_t count = 0; ///< 0 where one launch adds all parts
   int64_t length = 0;

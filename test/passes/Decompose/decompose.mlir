@@ -1,4 +1,5 @@
 // RUN: mpc-opt %s --mpc-decompose | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-decompose | FileCheck %s --check-prefix=GPU
 
 // CHECK-LABEL: func.func @softmax
 // CHECK: %[[X:.*]] = graph.cast %arg0 : tensor<8x10xf16> to tensor<8x10xf32>
@@ -33,15 +34,15 @@ func.func @batch_norm(%x: tensor<2x3x4x4xf16>, %s: tensor<3xf32>) -> tensor<2x3x
   return %y : tensor<2x3x4x4xf16>
 }
 
-// In bf16 the sums are of the elements themselves, so that they can be computed where these are.
-// CHECK-LABEL: func.func @batch_norm_bf16
-// CHECK-NOT: graph.slice
-// CHECK: %[[X:.*]] = graph.cast %arg0 : tensor<2x3x4x4xbf16> to tensor<2x3x4x4xf32>
-// CHECK: graph.reduce_sum %[[X]] {axes = array<i64: 0, 2, 3>, keepdims = true}
-// CHECK: %[[Q:.*]] = graph.mul %[[X]], %[[X]]
-// CHECK: graph.reduce_sum %[[Q]] {axes = array<i64: 0, 2, 3>, keepdims = true}
-// CHECK-NOT: graph.reduce_sum
-// CHECK-NOT: graph.batch_norm
+// In bf16 the sums of a GPU are of the elements themselves, so that they can be computed where these are.
+// GPU-LABEL: func.func @batch_norm_bf16
+// GPU-NOT: graph.slice
+// GPU: %[[X:.*]] = graph.cast %arg0 : tensor<2x3x4x4xbf16> to tensor<2x3x4x4xf32>
+// GPU: graph.reduce_sum %[[X]] {axes = array<i64: 0, 2, 3>, keepdims = true}
+// GPU: %[[Q:.*]] = graph.mul %[[X]], %[[X]]
+// GPU: graph.reduce_sum %[[Q]] {axes = array<i64: 0, 2, 3>, keepdims = true}
+// GPU-NOT: graph.reduce_sum
+// GPU-NOT: graph.batch_norm
 func.func @batch_norm_bf16(%x: tensor<2x3x4x4xbf16>, %s: tensor<3xf32>) -> tensor<2x3x4x4xbf16> {
   %y, %m, %v = graph.batch_norm %x, %s, %s {epsilon = 1.0e-5 : f64, axis = 1 : i64} : (tensor<2x3x4x4xbf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<2x3x4x4xbf16>, tensor<3xf32>, tensor<3xf32>)
   return %y : tensor<2x3x4x4xbf16>

@@ -1,4 +1,5 @@
 // RUN: mpc-opt %s --mpc-set-target=name=sm_80 --mpc-form-dispatches --split-input-file | FileCheck %s
+// RUN: mpc-opt %s --mpc-set-target=name=sm_90a --mpc-form-dispatches --split-input-file | FileCheck %s --check-prefix=HOPPER
 // RUN: mpc-opt %s --mpc-form-dispatches --split-input-file | FileCheck %s --check-prefix=LIBRARY
 
 // A residual block ends with a bias, the addition of the other branch and a relu, which are all in the product's epilogue.
@@ -113,6 +114,8 @@ func.func @columns(%g: tensor<8192x64xbf16>, %w: tensor<64x128xbf16>, %x: tensor
 // CHECK-LABEL: @statistics
 // CHECK: kernel.dispatch contraction "{{.*}}"({{.*}}) : (tensor<64x112x112x16xbf16>, tensor<32x1x1x16xbf16>) -> (tensor<64x112x112x32xbf16>, tensor<32xf32>, tensor<32xf32>)
 // CHECK-NOT: kernel.dispatch
+// HOPPER-LABEL: @statistics
+// HOPPER: kernel.dispatch contraction "{{.*}}"({{.*}}) : (tensor<64x112x112x16xbf16>, tensor<32x1x1x16xbf16>) -> (tensor<64x112x112x32xbf16>, tensor<32xf32>, tensor<32xf32>)
 func.func @statistics(%x: tensor<64x112x112x16xbf16>, %w: tensor<32x1x1x16xbf16>) -> (tensor<64x112x112x32xbf16>, tensor<32xf32>, tensor<32xf32>) {
   %y = graph.conv %x, %w {dilations = array<i64: 1, 1>, groups = 1 : i64, layout = #graph<layout channels_last>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, strides = array<i64: 1, 1>, weight_channels_last} : (tensor<64x112x112x16xbf16>, tensor<32x1x1x16xbf16>) -> tensor<64x112x112x32xbf16>
   %0 = graph.cast %y : tensor<64x112x112x32xbf16> to tensor<64x112x112x32xf32>
@@ -207,6 +210,10 @@ func.func @widened(%g: tensor<8x16xbf16>, %w: tensor<16x32xbf16>, %x: tensor<8x3
 // CHECK: %[[P:.*]]:2 = kernel.dispatch contraction "matmul+add+sigmoid+mul"(%{{.*}}, %{{.*}}, %{{.*}}) : {{.*}} -> (tensor<64x128xbf16>, tensor<64x128xbf16>)
 // CHECK: kernel.dispatch contraction "matmul"(%[[P]]#1
 // CHECK: return %[[P]]#0
+// HOPPER-LABEL: @besides
+// HOPPER: %[[P:.*]]:2 = kernel.dispatch contraction "matmul+add+sigmoid+mul"(%{{.*}}, %{{.*}}, %{{.*}}) : {{.*}} -> (tensor<64x128xbf16>, tensor<64x128xbf16>)
+// HOPPER: kernel.dispatch contraction "matmul"(%[[P]]#1
+// HOPPER: return %[[P]]#0
 // LIBRARY-LABEL: @besides
 // LIBRARY: kernel.dispatch contraction "matmul+add"
 // LIBRARY: kernel.dispatch pointwise "sigmoid+mul"
