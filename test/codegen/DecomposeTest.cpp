@@ -170,8 +170,8 @@ TEST(Decompose, BatchNormFarFromZero) {
   }
 }
 
-/// In bf16 a GPU sums the elements themselves: where the mean is 128 times the deviation, the variance is right to
-/// a unit in the last place of bf16, and so are the results.
+/// In bf16 a GPU sums the elements themselves: where the mean is a hundred times the deviation, the variance is right
+/// to a unit in the last place of bf16, and so are the results.
 TEST(Decompose, BatchNormOfBFloatsFarFromZero) {
   for (auto [shape, axis, c] : {std::tuple<std::string, std::string, std::string>{"8x5x16x16", "1", "5"},
                                 {"8x16x16x5", "3", "5"},

@@ -41,7 +41,7 @@ std::vector<HostTensor> mpc::test::launchEmulated(kernel::DispatchOp dispatch, A
       // The launches before the last one write the scratch, and that one reads it.
       arguments.push_back(position == kernel::LaunchAttr::scratch
                               ? rt::emulator::Buffer{scratch.data(), size_t(scratchBytes),
-                                                     launch == launches.front() || launch != launches.back()}
+                                                     launches.size() == 1 || launch != launches.back()}
                               : buffers[position]);
     auto extent = [&](int axis) { return uint32_t(launch.getGrid()[axis]); };
     kernel::EntryAttr entry = kernel::EntryAttr::of(kernels.lookupSymbol(launch.getKernel().getLeafReference()));

@@ -30,7 +30,8 @@ int64_t bytesOfElements(mlir::Value tensor, int64_t elements);
 LaunchCost costOfProduct(ContractionOpInterface contraction);
 
 /// Returns the costs of the launches of a dispatch whose kernels are emitted, in the order of the launches. On the host
-/// the call of a library comes first, and then the loops behind it.
+/// the call of a library comes first, and then the loops behind it. A launch that has the scratch is taken to move all
+/// of it.
 llvm::SmallVector<LaunchCost> launchCostsOf(DispatchOp dispatch);
 
 } // namespace mpc::kernel

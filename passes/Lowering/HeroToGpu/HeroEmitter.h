@@ -34,6 +34,7 @@ private:
   mlir::Type columnScratch() const;
   /// Returns the tensor [columnSums, rows, n] that begins at the scratch's element `from`.
   mlir::Value rowsOf(const graph::GraphBuilder &m, mlir::Value scratch, int64_t from, int64_t rows) const;
+  /// Returns the positions of the results that are column sums.
   llvm::SmallVector<int64_t> columnSumPositions();
   /// Appends the positions of the arguments that are read besides the hero's operands, then those of the results.
   void addEpilogueArguments(llvm::SmallVector<int64_t> &positions);
