@@ -1,20 +1,48 @@
 //===- NarrowMatmul.cpp - Products of few rows --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Computes out = a @ b for few rows of a and a large b, as a step of a recurrent cell does, in f32. oneDNN copies b
-// into its own order for every product, which takes nearly half as long as the products of 32 rows. Here b is read
-// once, where it lies: if b is stored [n,k], as the transposed product out^T [n,m] = b [n,k] @ a^T [k,m], for which the
-// small a is packed, by all threads; if it is stored [k,n], by the generic kernels, which read it in place.
+// Computes out = a @ b for few rows of a and a large b, as a step of a recurrent cell does. oneDNN copies b into its
+// own order for every product, which takes nearly half as long as the products of 32 rows. Here b is read once, where
+// it lies: if b is stored [n,k], as the transposed product out^T [n,m] = b [n,k] @ a^T [k,m]; if it is stored [k,n], in
+// panels of columns. The small a is packed by all threads.
 //
 //===----------------------------------------------------------------------===//
+#include "NarrowKernels.h"
 #include "Parallel.h"
 #include "Program.h"
 
+#include "mpc/cpu.h"
+
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <thread>
 
+#define MPC_DECLARE(LEVEL)                                                                                             \
+  namespace mpc::generic::LEVEL {                                                                                      \
+  extern const onednn::NarrowKernels narrowKernels;                                                                    \
+  }
+MPC_DECLARE(baseline)
+#if defined(__x86_64__)
+#define MPC_LEVEL(LEVEL, NAME) MPC_DECLARE(LEVEL)
+MPC_CPU_LEVELS(MPC_LEVEL)
+#undef MPC_LEVEL
+#endif
+
 namespace mpc::onednn {
+
+const NarrowKernels &narrowKernels() {
+#if defined(__x86_64__)
+  const char *name = generic::kernels<float>().name;
+#define MPC_LEVEL(LEVEL, NAME)                                                                                         \
+  if (!std::strcmp(name, #LEVEL))                                                                                      \
+    return generic::LEVEL::narrowKernels;
+  MPC_CPU_LEVELS(MPC_LEVEL)
+#undef MPC_LEVEL
+#endif
+  return generic::baseline::narrowKernels;
+}
+
 namespace {
 
 using generic::ceilDiv;
@@ -22,65 +50,105 @@ using generic::kernels;
 using generic::roundUp;
 using generic::Run;
 
+constexpr Run whole{0, 0};
+
 class NarrowMatmul final : public generic::Primitive {
 public:
   NarrowMatmul(const mpc_library_desc &desc, int threads)
-      : desc(desc), panels(ceilDiv(desc.m, kernels<float>().panelColumns)) {
-    const int64_t rows = kernels<float>().tileRows;
-    ld = panels * kernels<float>().panelColumns;
-    // The columns of a task; every thread gets as many tasks as any other.
-    block = roundUp(ceilDiv(desc.n, roundUp(ceilDiv(desc.n, mostColumns), threads)), rows);
-    slots = int(std::min<int64_t>(threads, ceilDiv(desc.n, block)));
+      : desc(desc),
+        panel(desc.transpose_b ? kernels<float>().panelColumns : roundUp(desc.m, kernels<float>().panelColumns / 2)),
+        paddedM(roundUp(desc.m, panel)),
+        unit(desc.transpose_b ? kernels<float>().tileRows : kernels<float>().panelColumns), units(desc.n / unit),
+        slots(int(std::min<int64_t>(threads, units))) {
     biasAt = scratch.add(size_t(desc.has_bias ? desc.n : 0) * sizeof(float));
-    packedAt = scratch.add(size_t(desc.k * ld) * sizeof(float));
-    sumsAt = scratch.add(size_t(block * ld * slots) * sizeof(float));
+    packedAt = scratch.add(size_t(desc.k * paddedM) * sizeof(float));
+    sumsAt = scratch.add(size_t(slots * stripColumns() * paddedM) * sizeof(float));
   }
 
   void execute(void *const *buffers, void *scratch) override;
   const char *implementation() const override { return "generic narrow"; }
 
 private:
-  static constexpr int64_t mostColumns = 192;
+  static constexpr int64_t blockK = 256; // rows of b that are read for all rows of a before the next ones
+
+  /// Tiles whose sums, about 256 columns, stay in the cache until they are stored.
+  int64_t stripUnits() const { return 256 / unit; }
+  int64_t stripColumns() const { return stripUnits() * unit + desc.n % unit; }
+  void pack(const void *a, int64_t first, int64_t count, float *packed) const;
 
   mpc_library_desc desc;
-  int64_t panels, ld, block; // ld: rows of a, rounded up to panels
+  int64_t panel, paddedM; // rows of a in a panel, and in all of them
+  int64_t unit, units;    // columns of a tile, and how many tiles there are; the last one has desc.n % unit more
   int slots;
   size_t biasAt, packedAt, sumsAt;
 };
 
+/// Packs `count` columns of a as panels of a^T: [panels, k, panel].
+void NarrowMatmul::pack(const void *a, int64_t first, int64_t count, float *packed) const {
+  const int64_t size = generic::elementBytes(desc.type_a);
+  for (int64_t row = 0; row < desc.m; row += panel)
+    kernels<float>().packTransposed({packed + row * desc.k + first * panel, nullptr, panel,
+                                     static_cast<const char *>(a) + (row * desc.k + first) * size, desc.type_a, desc.k,
+                                     std::min(panel, desc.m - row), panel, count, (desc.m - row) * desc.k - first});
+}
+
 void NarrowMatmul::execute(void *const *buffers, void *scratch) {
   const generic::Kernels<float> &isa = kernels<float>();
+  const NarrowKernels &narrow = narrowKernels();
   const auto at = [&](size_t offset) { return reinterpret_cast<float *>(static_cast<char *>(scratch) + offset); };
-  const auto *a = static_cast<const float *>(buffers[0]), *b = static_cast<const float *>(buffers[1]);
   const float *bias = nullptr;
   int next = 2;
   if (desc.has_bias) {
     generic::widenBias(at(biasAt), buffers[next++], desc.type_bias, desc.n);
     bias = at(biasAt);
   }
-  const float *addend = desc.has_addend ? static_cast<const float *>(buffers[next++]) : nullptr;
-  float *out = static_cast<float *>(buffers[next]), *packed = at(packedAt);
-  // Panels come first, so a task that waits for them waits for another thread that is packing one.
-  std::atomic<int64_t> ready{0};
-  generic::forEachTask(slots, panels + ceilDiv(desc.n, block), [&](int slot, int64_t task) {
-    if (task < panels) {
-      const int64_t first = task * isa.panelColumns, rows = std::min<int64_t>(isa.panelColumns, desc.m - first);
-      float *to = packed + task * desc.k * isa.panelColumns;
-      isa.packTransposed({to, nullptr, isa.panelColumns, a + first * desc.k, MPC_F32, desc.k, rows, isa.panelColumns,
-                          desc.k, rows * desc.k});
+  const auto *b = static_cast<const char *>(buffers[1]);
+  const auto *addend = static_cast<const char *>(desc.has_addend ? buffers[next++] : nullptr);
+  auto *out = static_cast<char *>(buffers[next]);
+  float *packed = at(packedAt);
+  const int64_t pieces = ceilDiv(desc.k, blockK), sizeOut = generic::elementBytes(desc.type_out);
+  std::atomic<int64_t> taken{0}, ready{0};
+  // Each slot always has the same columns, so that a thread may find some of b in its cache in the next time step. All
+  // pieces of a are packed by running slots, so none waits for a slot that has not started.
+  auto run = [&](int64_t slot) {
+    for (int64_t piece; (piece = taken.fetch_add(1, std::memory_order_relaxed)) < pieces;) {
+      pack(buffers[0], piece * blockK, std::min(blockK, desc.k - piece * blockK), packed);
       ready.fetch_add(1, std::memory_order_release);
-      return;
     }
-    while (ready.load(std::memory_order_acquire) < panels)
+    while (ready.load(std::memory_order_acquire) < pieces)
       std::this_thread::yield();
-    const int64_t column = (task - panels) * block, columns = std::min(block, desc.n - column);
-    float *sums = at(sumsAt) + slot * block * ld;
-    const Run whole{0, 0};
-    isa.multiply({columns, desc.m, b + column * desc.k, desc.k, false, packed, isa.panelColumns,
-                  desc.k * isa.panelColumns, &whole, 1, desc.k, sums, ld, false});
-    isa.storeTransposed({sums, ld, desc.m, columns, out + column, desc.n, MPC_F32, bias ? bias + column : nullptr,
-                         addend ? addend + column : nullptr, desc.activation == MPC_ACT_RELU});
-  });
+    float *sums = at(sumsAt) + slot * stripColumns() * paddedM;
+    const int64_t end = units * (slot + 1) / slots;
+    for (int64_t first = units * slot / slots; first < end; first += stripUnits()) {
+      const int64_t next = std::min(first + stripUnits(), end), column = first * unit;
+      const int64_t count = (next < units ? next * unit : desc.n) - column;
+      const float *stripBias = bias ? bias + column : nullptr;
+      const char *stripAddend = addend ? addend + column * sizeOut : nullptr;
+      const bool relu = desc.activation == MPC_ACT_RELU;
+      generic::Store<float> store{sums,   paddedM,       desc.m,    count,       out + column * sizeOut,
+                                  desc.n, desc.type_out, stripBias, stripAddend, relu};
+      if (desc.transpose_b) {
+        narrow.streamRows({count, desc.m, nullptr, desc.k, false, packed, panel, desc.k * panel, &whole, 1, desc.k,
+                           sums, paddedM, false},
+                          b + column * desc.k * generic::elementBytes(desc.type_b), desc.type_b);
+        isa.storeTransposed(store);
+        continue;
+      }
+      const float *matrix = reinterpret_cast<const float *>(b) + column;
+      for (int64_t k = 0; k < desc.k; k += blockK)
+        narrow.streamColumns({desc.m, count, packed + k * panel, panel, true, matrix + k * desc.n, desc.n, 0, &whole, 1,
+                              std::min(blockK, desc.k - k), sums, stripColumns(), k > 0});
+      store.ldacc = stripColumns();
+      isa.store(store);
+    }
+  };
+  generic::parallelFor(
+      slots,
+      [](void *context, int64_t begin, int64_t end) {
+        for (int64_t slot = begin; slot < end; ++slot)
+          (*static_cast<decltype(run) *>(context))(slot);
+      },
+      &run);
 }
 
 } // namespace
@@ -89,12 +157,13 @@ std::unique_ptr<generic::Primitive> makeNarrowMatmul(const mpc_library_desc &d, 
   // With fewer rows than a vector has lanes most of the products would be thrown away.
   const int64_t lanes = kernels<float>().panelColumns / 2;
   const int64_t most = (d.transpose_b ? 8 : 4) * kernels<float>().tileRows;
-  if (d.op != MPC_MATMUL || d.type_a != MPC_F32 || d.batch != 1 || d.transpose_a || d.m < lanes || d.m > most ||
+  if (d.op != MPC_MATMUL || d.type_a == MPC_F64 || d.batch != 1 || d.transpose_a || d.m < lanes || d.m > most ||
       d.n * d.k < 1 << 18 || d.n < 8 * d.m || d.k < 4 * d.m)
     return nullptr;
-  if (d.transpose_b)
-    return std::make_unique<NarrowMatmul>(d, threads);
-  return d.n % lanes ? nullptr : generic::makePrimitive(d, threads);
+  // Other types are widened while b is packed, which the generic kernels do as fast.
+  if (!d.transpose_b && (d.type_a != MPC_F32 || d.n % lanes))
+    return d.type_a == MPC_F32 ? nullptr : generic::makePrimitive(d, threads);
+  return std::make_unique<NarrowMatmul>(d, threads);
 }
 
 } // namespace mpc::onednn

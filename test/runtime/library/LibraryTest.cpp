@@ -80,7 +80,7 @@ TEST_P(LibraryTest, MatchesReferenceOnProductsOfFewRows) {
         desc.type_a = desc.type_b = desc.type_out = type;
         desc.batch = 1;
         desc.m = m;
-        desc.n = epilogue == 1 ? 555 : 544;
+        desc.n = epilogue == 0 ? 544 : epilogue == 1 ? 555 : 528; // the last one leaves a vector behind its panels
         desc.k = 515;
         desc.transpose_b = transposed;
         desc.has_bias = desc.activation = epilogue == 1;
