@@ -90,7 +90,7 @@ def TransposeInvariantsPass : Pass<"mpc-transpose-invariants", "::mlir::ModuleOp
     ^bb0(%d: tensor<32x512xf32>, %wb: tensor<512x2048xf32>, %dyt: tensor<32x2048xf32>):
       %1 = graph.matmul %dyt, %wb {transpose_b} : (tensor<32x2048xf32>, tensor<512x2048xf32>) -> tensor<32x512xf32>
     ```
-    It handles f32 on the host, products of 25 to 64 rows, and scans of at least 8 iterations, where all uses of the matrix in the body are such products; elsewhere it does nothing.
+    It handles f32, f16 and bf16 on the host, products of 25 to 64 rows, and scans of at least 8 iterations, where all uses of the matrix in the body are such products; elsewhere it does nothing.
   }];
   let options = [Option<"leastElements", "least-elements", "int64_t", "1 << 18", "The elements from which on a matrix is transposed; a smaller one stays in the caches, and its copies cost little">];
   let dependentDialects = ["::mpc::graph::GraphDialect"];

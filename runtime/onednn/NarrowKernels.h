@@ -15,11 +15,14 @@ namespace mpc::onednn {
 
 /// These take a product of one run that starts at 0.
 struct NarrowKernels {
-  /// Reads A, which is row-major and of the mpc_dtype `type`, at `rows` instead of at product.a, and widens it. It takes
-  /// at least `tileRows` rows and does not accumulate.
+  static constexpr int chunk = 32;
+  /// Reads A, which is row-major and of the mpc_dtype `type`, at `rows` instead of at product.a, and widens it. It
+  /// takes at least `tileRows` rows and does not accumulate.
   void (*streamRows)(const generic::Product<float> &product, const void *rows, int32_t type);
-  /// Reads a column-major A, and B as a matrix [length, ldb].
+  /// Reads A as [chunks of k, lda / chunk, chunk], so that one register addresses all rows, and B as [length, ldb].
   void (*streamColumns)(const generic::Product<float> &product);
+  /// Does what generic::Kernels::storeTransposed does, faster for many columns: it writes whole lines of the cache.
+  void (*storeTransposed)(const generic::Store<float> &);
 };
 
 /// Returns the functions for the instruction set of generic::kernels().

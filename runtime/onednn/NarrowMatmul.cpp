@@ -55,14 +55,11 @@ constexpr Run whole{0, 0};
 class NarrowMatmul final : public generic::Primitive {
 public:
   NarrowMatmul(const mpc_library_desc &desc, int threads)
-      : desc(desc),
-        panel(desc.transpose_b ? kernels<float>().panelColumns : roundUp(desc.m, kernels<float>().panelColumns / 2)),
-        paddedM(roundUp(desc.m, panel)),
-        unit(desc.transpose_b ? kernels<float>().tileRows : kernels<float>().panelColumns), units(desc.n / unit),
-        slots(int(std::min<int64_t>(threads, units))) {
+      : desc(desc), panel(kernels<float>().panelColumns), unit(desc.transpose_b ? kernels<float>().tileRows : panel),
+        units(desc.n / unit), slots(int(std::min<int64_t>(threads, units))) {
     biasAt = scratch.add(size_t(desc.has_bias ? desc.n : 0) * sizeof(float));
-    packedAt = scratch.add(size_t(desc.k * paddedM) * sizeof(float));
-    sumsAt = scratch.add(size_t(slots * stripColumns() * paddedM) * sizeof(float));
+    packedAt = scratch.add(size_t(slots * packedElements()) * sizeof(float));
+    sumsAt = scratch.add(size_t(slots * stripColumns() * paddedM()) * sizeof(float));
   }
 
   void execute(void *const *buffers, void *scratch) override;
@@ -70,26 +67,35 @@ public:
 
 private:
   static constexpr int64_t blockK = 256; // rows of b that are read for all rows of a before the next ones
+  static constexpr int64_t chunk = NarrowKernels::chunk;
 
+  int64_t paddedM() const { return roundUp(desc.m, panel); }
+  int64_t packedElements() const { return desc.transpose_b ? paddedM() * desc.k : desc.m * roundUp(desc.k, chunk); }
   /// Tiles whose sums, about 256 columns, stay in the cache until they are stored.
   int64_t stripUnits() const { return 256 / unit; }
   int64_t stripColumns() const { return stripUnits() * unit + desc.n % unit; }
-  void pack(const void *a, int64_t first, int64_t count, float *packed) const;
+  void pack(const void *a, float *packed) const;
 
   mpc_library_desc desc;
-  int64_t panel, paddedM; // rows of a in a panel, and in all of them
-  int64_t unit, units;    // columns of a tile, and how many tiles there are; the last one has desc.n % unit more
+  int64_t panel;
+  int64_t unit, units; // columns of a tile, and how many tiles there are; the last one has desc.n % unit more
   int slots;
   size_t biasAt, packedAt, sumsAt;
 };
 
-/// Packs `count` columns of a as panels of a^T: [panels, k, panel].
-void NarrowMatmul::pack(const void *a, int64_t first, int64_t count, float *packed) const {
+/// Packs a for streamRows, as panels of a^T [panels, k, panel], or for streamColumns.
+void NarrowMatmul::pack(const void *a, float *packed) const {
   const int64_t size = generic::elementBytes(desc.type_a);
+  const auto *from = static_cast<const char *>(a);
+  if (!desc.transpose_b) {
+    for (int64_t k = 0; k < desc.k; k += chunk)
+      kernels<float>().packRows({packed + k * desc.m, chunk, from + k * size, desc.type_a, desc.k, desc.m,
+                                 std::min(chunk, desc.k - k), chunk});
+    return;
+  }
   for (int64_t row = 0; row < desc.m; row += panel)
-    kernels<float>().packTransposed({packed + row * desc.k + first * panel, nullptr, panel,
-                                     static_cast<const char *>(a) + (row * desc.k + first) * size, desc.type_a, desc.k,
-                                     std::min(panel, desc.m - row), panel, count, (desc.m - row) * desc.k - first});
+    kernels<float>().packTransposed({packed + row * desc.k, nullptr, panel, from + row * desc.k * size, desc.type_a,
+                                     desc.k, std::min(panel, desc.m - row), panel, desc.k, (desc.m - row) * desc.k});
 }
 
 void NarrowMatmul::execute(void *const *buffers, void *scratch) {
@@ -105,19 +111,13 @@ void NarrowMatmul::execute(void *const *buffers, void *scratch) {
   const auto *b = static_cast<const char *>(buffers[1]);
   const auto *addend = static_cast<const char *>(desc.has_addend ? buffers[next++] : nullptr);
   auto *out = static_cast<char *>(buffers[next]);
-  float *packed = at(packedAt);
-  const int64_t pieces = ceilDiv(desc.k, blockK), sizeOut = generic::elementBytes(desc.type_out);
-  std::atomic<int64_t> taken{0}, ready{0};
-  // Each slot always has the same columns, so that a thread may find some of b in its cache in the next time step. All
-  // pieces of a are packed by running slots, so none waits for a slot that has not started.
+  const int64_t sizeOut = generic::elementBytes(desc.type_out);
+  // Each slot always has the same columns, so that a thread may find some of b in its cache in the next time step. It
+  // has its own copy of a: with one that threads pack together they wait for each other's caches.
   auto run = [&](int64_t slot) {
-    for (int64_t piece; (piece = taken.fetch_add(1, std::memory_order_relaxed)) < pieces;) {
-      pack(buffers[0], piece * blockK, std::min(blockK, desc.k - piece * blockK), packed);
-      ready.fetch_add(1, std::memory_order_release);
-    }
-    while (ready.load(std::memory_order_acquire) < pieces)
-      std::this_thread::yield();
-    float *sums = at(sumsAt) + slot * stripColumns() * paddedM;
+    float *packed = at(packedAt) + slot * packedElements();
+    pack(buffers[0], packed);
+    float *sums = at(sumsAt) + slot * stripColumns() * paddedM();
     const int64_t end = units * (slot + 1) / slots;
     for (int64_t first = units * slot / slots; first < end; first += stripUnits()) {
       const int64_t next = std::min(first + stripUnits(), end), column = first * unit;
@@ -125,19 +125,19 @@ void NarrowMatmul::execute(void *const *buffers, void *scratch) {
       const float *stripBias = bias ? bias + column : nullptr;
       const char *stripAddend = addend ? addend + column * sizeOut : nullptr;
       const bool relu = desc.activation == MPC_ACT_RELU;
-      generic::Store<float> store{sums,   paddedM,       desc.m,    count,       out + column * sizeOut,
+      generic::Store<float> store{sums,   paddedM(),     desc.m,    count,       out + column * sizeOut,
                                   desc.n, desc.type_out, stripBias, stripAddend, relu};
       if (desc.transpose_b) {
         narrow.streamRows({count, desc.m, nullptr, desc.k, false, packed, panel, desc.k * panel, &whole, 1, desc.k,
-                           sums, paddedM, false},
+                           sums, paddedM(), false},
                           b + column * desc.k * generic::elementBytes(desc.type_b), desc.type_b);
-        isa.storeTransposed(store);
+        narrow.storeTransposed(store);
         continue;
       }
       const float *matrix = reinterpret_cast<const float *>(b) + column;
       for (int64_t k = 0; k < desc.k; k += blockK)
-        narrow.streamColumns({desc.m, count, packed + k * panel, panel, true, matrix + k * desc.n, desc.n, 0, &whole, 1,
-                              std::min(blockK, desc.k - k), sums, stripColumns(), k > 0});
+        narrow.streamColumns({desc.m, count, packed + k * desc.m, chunk * desc.m, false, matrix + k * desc.n, desc.n, 0,
+                              &whole, 1, std::min(blockK, desc.k - k), sums, stripColumns(), k > 0});
       store.ldacc = stripColumns();
       isa.store(store);
     }

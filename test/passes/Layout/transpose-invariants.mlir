@@ -24,11 +24,24 @@ func.func @gradient(%dh0: tensor<32x3xf32>, %w: tensor<8x3xf32>, %dy: tensor<8x3
   return %dh : tensor<32x3xf32>
 }
 
-// Weights that another op reads, too, 24 and 65 rows, seven iterations, f16, and weights that are read as [n, k] already: nothing is transposed.
+// CHECK-LABEL: @halves
+// CHECK: graph.transpose %arg1 {{.*}} -> tensor<4x6xf16>
+// CHECK: graph.matmul %{{.*}}, %{{.*}} {transpose_b} : (tensor<32x6xf16>, tensor<4x6xf16>) -> tensor<32x4xf16>
+func.func @halves(%h: tensor<32x4xf16>, %w: tensor<6x4xf16>, %x: tensor<8x32x6xf16>) -> tensor<32x4xf16> {
+  %0 = graph.scan 8 carry(%h : tensor<32x4xf16>) with(%w : tensor<6x4xf16>) over(%x : tensor<8x32x6xf16>) -> (tensor<32x4xf16>) {
+  ^bb0(%c: tensor<32x4xf16>, %wb: tensor<6x4xf16>, %xt: tensor<32x6xf16>):
+    %a = graph.matmul %xt, %wb : (tensor<32x6xf16>, tensor<6x4xf16>) -> tensor<32x4xf16>
+    %b = graph.add %c, %a : (tensor<32x4xf16>, tensor<32x4xf16>) -> tensor<32x4xf16>
+    graph.scan_yield %b : tensor<32x4xf16>
+  }
+  return %0 : tensor<32x4xf16>
+}
+
+// Weights that another op reads, too, 24 and 65 rows, seven iterations, f64, and weights that are read as [n, k] already: nothing is transposed.
 // CHECK-LABEL: @others
 // CHECK-NOT: graph.transpose
 // CHECK: return
-func.func @others(%x: tensor<32x4xf32>, %w: tensor<4x4xf32>, %few: tensor<24x4xf32>, %rows: tensor<65x4xf32>, %low: tensor<32x4xf16>, %v: tensor<4x4xf16>) -> (tensor<32x4xf32>, tensor<65x4xf32>, tensor<32x4xf32>, tensor<32x4xf16>, tensor<32x4xf32>, tensor<24x4xf32>) {
+func.func @others(%x: tensor<32x4xf32>, %w: tensor<4x4xf32>, %few: tensor<24x4xf32>, %rows: tensor<65x4xf32>, %low: tensor<32x4xf64>, %v: tensor<4x4xf64>) -> (tensor<32x4xf32>, tensor<65x4xf32>, tensor<32x4xf32>, tensor<32x4xf64>, tensor<32x4xf32>, tensor<24x4xf32>) {
   %0 = graph.scan 8 carry(%x : tensor<32x4xf32>) with(%w : tensor<4x4xf32>) -> (tensor<32x4xf32>) {
   ^bb0(%h: tensor<32x4xf32>, %wb: tensor<4x4xf32>):
     %a = graph.tanh %wb : tensor<4x4xf32>
@@ -46,10 +59,10 @@ func.func @others(%x: tensor<32x4xf32>, %w: tensor<4x4xf32>, %few: tensor<24x4xf
     %a = graph.matmul %h, %wb : (tensor<32x4xf32>, tensor<4x4xf32>) -> tensor<32x4xf32>
     graph.scan_yield %a : tensor<32x4xf32>
   }
-  %3 = graph.scan 8 carry(%low : tensor<32x4xf16>) with(%v : tensor<4x4xf16>) -> (tensor<32x4xf16>) {
-  ^bb0(%h: tensor<32x4xf16>, %wb: tensor<4x4xf16>):
-    %a = graph.matmul %h, %wb : (tensor<32x4xf16>, tensor<4x4xf16>) -> tensor<32x4xf16>
-    graph.scan_yield %a : tensor<32x4xf16>
+  %3 = graph.scan 8 carry(%low : tensor<32x4xf64>) with(%v : tensor<4x4xf64>) -> (tensor<32x4xf64>) {
+  ^bb0(%h: tensor<32x4xf64>, %wb: tensor<4x4xf64>):
+    %a = graph.matmul %h, %wb : (tensor<32x4xf64>, tensor<4x4xf64>) -> tensor<32x4xf64>
+    graph.scan_yield %a : tensor<32x4xf64>
   }
   %4 = graph.scan 8 carry(%x : tensor<32x4xf32>) with(%w : tensor<4x4xf32>) -> (tensor<32x4xf32>) {
   ^bb0(%h: tensor<32x4xf32>, %wb: tensor<4x4xf32>):
@@ -61,5 +74,5 @@ func.func @others(%x: tensor<32x4xf32>, %w: tensor<4x4xf32>, %few: tensor<24x4xf
     %a = graph.matmul %h, %wb : (tensor<24x4xf32>, tensor<4x4xf32>) -> tensor<24x4xf32>
     graph.scan_yield %a : tensor<24x4xf32>
   }
-  return %0, %1, %2, %3, %4, %5 : tensor<32x4xf32>, tensor<65x4xf32>, tensor<32x4xf32>, tensor<32x4xf16>, tensor<32x4xf32>, tensor<24x4xf32>
+  return %0, %1, %2, %3, %4, %5 : tensor<32x4xf32>, tensor<65x4xf32>, tensor<32x4xf32>, tensor<32x4xf64>, tensor<32x4xf32>, tensor<24x4xf32>
 }
