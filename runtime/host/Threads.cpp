@@ -45,11 +45,12 @@ void gompWorker(void *data) {
     job.slice(part);
 }
 
-/// The number of times a thread checks for what it waits for before it sleeps: some ten microseconds, which is what
-/// waking a sleeping thread costs. More would hurt if other programs want the CPU: the waiting thread then often waits
-/// for a thread that has no CPU, and by spinning it takes the CPU from that thread.
-constexpr int kSpins = 1000;
-constexpr char kSpinsText[] = "1000";
+/// The number of times a thread checks for what it waits for before it sleeps: some fifty microseconds, which is what
+/// waking a sleeping thread costs on a virtual machine. A training step of an LSTM, of 540 launches, took 183 ms with
+/// 1000 checks and 178 with 4000, and no less with more. More would hurt if other programs want the CPU: the waiting
+/// thread then often waits for a thread that has no CPU, and by spinning it takes the CPU from that thread.
+constexpr int kSpins = 4000;
+constexpr char kSpinsText[] = "4000";
 } // namespace
 
 /// Threads of our own, which spin for a moment while they wait, then sleep.

@@ -21,8 +21,9 @@ struct NarrowKernels {
   void (*streamRows)(const generic::Product<float> &product, const void *rows, int32_t type);
   /// Reads A as [chunks of k, lda / chunk, chunk], so that one register addresses all rows, and B as [length, ldb].
   void (*streamColumns)(const generic::Product<float> &product);
-  /// Does what generic::Kernels::storeTransposed does, faster for many columns: it writes whole lines of the cache.
-  void (*storeTransposed)(const generic::Store<float> &);
+  /// Copies to[column * ldTo + row] = from[row * ldFrom + column] for all rows and columns up to the next multiples of
+  /// the vector length.
+  void (*transpose)(const float *from, int64_t ldFrom, float *to, int64_t ldTo, int64_t rows, int64_t columns);
 };
 
 /// Returns the functions for the instruction set of generic::kernels().

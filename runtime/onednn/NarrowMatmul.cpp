@@ -59,7 +59,8 @@ public:
         units(desc.n / unit), slots(int(std::min<int64_t>(threads, units))) {
     biasAt = scratch.add(size_t(desc.has_bias ? desc.n : 0) * sizeof(float));
     packedAt = scratch.add(size_t(slots * packedElements()) * sizeof(float));
-    sumsAt = scratch.add(size_t(slots * stripColumns() * paddedM()) * sizeof(float));
+    sumsAt = scratch.add(size_t(slots * paddedM() * ldSums()) * sizeof(float));
+    productAt = scratch.add(size_t(desc.transpose_b ? slots * paddedM() * ldSums() : 0) * sizeof(float));
   }
 
   void execute(void *const *buffers, void *scratch) override;
@@ -73,14 +74,14 @@ private:
   int64_t packedElements() const { return desc.transpose_b ? paddedM() * desc.k : desc.m * roundUp(desc.k, chunk); }
   /// Tiles whose sums, about 256 columns, stay in the cache until they are stored.
   int64_t stripUnits() const { return 256 / unit; }
-  int64_t stripColumns() const { return stripUnits() * unit + desc.n % unit; }
+  int64_t ldSums() const { return roundUp(stripUnits() * unit + desc.n % unit, panel) + 16; }
   void pack(const void *a, float *packed) const;
 
   mpc_library_desc desc;
   int64_t panel;
   int64_t unit, units; // columns of a tile, and how many tiles there are; the last one has desc.n % unit more
   int slots;
-  size_t biasAt, packedAt, sumsAt;
+  size_t biasAt, packedAt, sumsAt, productAt;
 };
 
 /// Packs a for streamRows, as panels of a^T [panels, k, panel], or for streamColumns.
@@ -117,29 +118,24 @@ void NarrowMatmul::execute(void *const *buffers, void *scratch) {
   auto run = [&](int64_t slot) {
     float *packed = at(packedAt) + slot * packedElements();
     pack(buffers[0], packed);
-    float *sums = at(sumsAt) + slot * stripColumns() * paddedM();
+    float *sums = at(sumsAt) + slot * paddedM() * ldSums(), *product = at(productAt) + slot * paddedM() * ldSums();
     const int64_t end = units * (slot + 1) / slots;
     for (int64_t first = units * slot / slots; first < end; first += stripUnits()) {
       const int64_t next = std::min(first + stripUnits(), end), column = first * unit;
       const int64_t count = (next < units ? next * unit : desc.n) - column;
-      const float *stripBias = bias ? bias + column : nullptr;
-      const char *stripAddend = addend ? addend + column * sizeOut : nullptr;
-      const bool relu = desc.activation == MPC_ACT_RELU;
-      generic::Store<float> store{sums,   paddedM(),     desc.m,    count,       out + column * sizeOut,
-                                  desc.n, desc.type_out, stripBias, stripAddend, relu};
       if (desc.transpose_b) {
         narrow.streamRows({count, desc.m, nullptr, desc.k, false, packed, panel, desc.k * panel, &whole, 1, desc.k,
-                           sums, paddedM(), false},
+                           product, paddedM(), false},
                           b + column * desc.k * generic::elementBytes(desc.type_b), desc.type_b);
-        narrow.storeTransposed(store);
-        continue;
+        narrow.transpose(product, paddedM(), sums, ldSums(), count, desc.m);
       }
       const float *matrix = reinterpret_cast<const float *>(b) + column;
-      for (int64_t k = 0; k < desc.k; k += blockK)
+      for (int64_t k = 0; k < desc.k && !desc.transpose_b; k += blockK)
         narrow.streamColumns({desc.m, count, packed + k * desc.m, chunk * desc.m, false, matrix + k * desc.n, desc.n, 0,
-                              &whole, 1, std::min(blockK, desc.k - k), sums, stripColumns(), k > 0});
-      store.ldacc = stripColumns();
-      isa.store(store);
+                              &whole, 1, std::min(blockK, desc.k - k), sums, ldSums(), k > 0});
+      isa.store({sums, ldSums(), desc.m, count, out + column * sizeOut, desc.n, desc.type_out,
+                 bias ? bias + column : nullptr, addend ? addend + column * sizeOut : nullptr,
+                 desc.activation == MPC_ACT_RELU});
     }
   };
   generic::parallelFor(
