@@ -15,7 +15,7 @@ namespace mpc::onednn {
 
 /// These take a product of one run that starts at 0.
 struct NarrowKernels {
-  static constexpr int chunk = 32;
+  static constexpr int chunk = 32; ///< elements of a row of A that lie together while a tile multiplies by them
   /// Reads A, which is row-major and of the mpc_dtype `type`, at `rows` instead of at product.a, and widens it. It
   /// takes at least `tileRows` rows and does not accumulate.
   void (*streamRows)(const generic::Product<float> &product, const void *rows, int32_t type);

@@ -4,7 +4,7 @@
 // Computes out = a @ b for few rows of a and a large b, as a step of a recurrent cell does. oneDNN copies b into its
 // own order for every product, which takes nearly half as long as the products of 32 rows. Here b is read once, where
 // it lies: if b is stored [n,k], as the transposed product out^T [n,m] = b [n,k] @ a^T [k,m]; if it is stored [k,n], in
-// panels of columns. The small a is packed by all threads.
+// panels of columns. Each thread packs a copy of the small a.
 //
 //===----------------------------------------------------------------------===//
 #include "NarrowKernels.h"
