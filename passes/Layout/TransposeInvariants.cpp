@@ -16,7 +16,7 @@ namespace mpc::layout {
 /// products by 2048 x 512 took 0.75 ms as [k, n] and 0.52 as [n, k] with 32 rows, 1.40 and 1.08 with 64 (oneDNN
 /// computes both), and 0.29 and 0.26 with 16. Without the plugin they took 0.76 and 0.86 with 32 rows. More
 /// than 64 rows were not measured. In 16 bits 32 rows took 0.28 and 0.24 ms with AVX-512 (bf16 widened to f32), 0.54
-/// and 0.50 with AVX2 alone; f16 0.28 and 0.23, 0.50 and 0.45.
+/// and 0.50 with AVX2 alone; f16 0.28 and 0.23, 0.50 and 0.45. oneDNN's bf16 instructions took 0.47 and 0.42.
 static constexpr int64_t leastRows = 25, mostRows = 64;
 /// The transpose takes as long as three to five iterations gain.
 static constexpr int64_t leastTrips = 8;

@@ -46,9 +46,10 @@ void gompWorker(void *data) {
 }
 
 /// The number of times a thread checks for what it waits for before it sleeps: some fifty microseconds, which is what
-/// waking a sleeping thread costs on a virtual machine. A training step of an LSTM, of 540 launches, took 183 ms with
-/// 1000 checks and 178 with 4000, and no less with more. More would hurt if other programs want the CPU: the waiting
-/// thread then often waits for a thread that has no CPU, and by spinning it takes the CPU from that thread.
+/// waking a sleeping thread costs on a virtual machine. On such a one (Emerald Rapids, two CPUs) a training step of
+/// an LSTM, of 540 launches, took 183 ms with 1000 checks and 178 with 4000, and no less with more. More would hurt if
+/// other programs want the CPU: the waiting thread then often waits for a thread that has no CPU, and by spinning it
+/// takes the CPU from that thread.
 constexpr int kSpins = 4000;
 constexpr char kSpinsText[] = "4000";
 } // namespace

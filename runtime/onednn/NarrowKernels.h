@@ -17,12 +17,12 @@ namespace mpc::onednn {
 struct NarrowKernels {
   static constexpr int chunk = 32; ///< elements of a row of A that lie together while a tile multiplies by them
   /// Reads A, which is row-major and of the mpc_dtype `type`, at `rows` instead of at product.a, and widens it. It
-  /// takes at least `tileRows` rows and does not accumulate.
+  /// takes at least `tileRows` rows, one behind the other (lda is the length), and does not accumulate.
   void (*streamRows)(const generic::Product<float> &product, const void *rows, int32_t type);
   /// Reads A as [chunks of k, lda / chunk, chunk], so that one register addresses all rows, and B as [length, ldb].
   void (*streamColumns)(const generic::Product<float> &product);
   /// Copies to[column * ldTo + row] = from[row * ldFrom + column] for all rows and columns up to the next multiples of
-  /// the vector length.
+  /// the vector length, which must be readable and writable.
   void (*transpose)(const float *from, int64_t ldFrom, float *to, int64_t ldTo, int64_t rows, int64_t columns);
 };
 

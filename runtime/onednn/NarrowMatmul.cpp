@@ -4,19 +4,18 @@
 // Computes out = a @ b for few rows of a and a large b, as a step of a recurrent cell does. oneDNN copies b into its
 // own order for every product, which takes nearly half as long as the products of 32 rows. Here b is read once, where
 // it lies: if b is stored [n,k], as the transposed product out^T [n,m] = b [n,k] @ a^T [k,m]; if it is stored [k,n], in
-// panels of columns. Each thread packs a copy of the small a.
+// panels of columns. A few threads pack a copy each of the small a.
 //
 //===----------------------------------------------------------------------===//
+#include "NarrowMatmul.h"
+
 #include "NarrowKernels.h"
 #include "Parallel.h"
-#include "Program.h"
 
 #include "mpc/cpu.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <thread>
 
 #define MPC_DECLARE(LEVEL)                                                                                             \
   namespace mpc::generic::LEVEL {                                                                                      \
@@ -58,7 +57,9 @@ public:
       : desc(desc), panel(kernels<float>().panelColumns), unit(desc.transpose_b ? kernels<float>().tileRows : panel),
         units(desc.n / unit), slots(int(std::min<int64_t>(threads, units))) {
     biasAt = scratch.add(size_t(desc.has_bias ? desc.n : 0) * sizeof(float));
-    packedAt = scratch.add(size_t(slots * packedElements()) * sizeof(float));
+    const bool each = slots <= mostCopies && packedElements() * int64_t(sizeof(float)) <= mostBytesOfCopy;
+    copies = each ? slots : 1;
+    packedAt = scratch.add(size_t(copies * packedElements()) * sizeof(float));
     sumsAt = scratch.add(size_t(slots * paddedM() * ldSums()) * sizeof(float));
     productAt = scratch.add(size_t(desc.transpose_b ? slots * paddedM() * ldSums() : 0) * sizeof(float));
   }
@@ -69,34 +70,41 @@ public:
 private:
   static constexpr int64_t blockK = 256; // rows of b that are read for all rows of a before the next ones
   static constexpr int64_t chunk = NarrowKernels::chunk;
+  // Threads that pack a together wait for each other's caches: for two that took a tenth of a product of 32 rows. More
+  // threads would pack longer than they multiply, and a large a would leave the caches.
+  static constexpr int mostCopies = 4;
+  static constexpr int64_t mostBytesOfCopy = 1 << 20;
 
   int64_t paddedM() const { return roundUp(desc.m, panel); }
   int64_t packedElements() const { return desc.transpose_b ? paddedM() * desc.k : desc.m * roundUp(desc.k, chunk); }
   /// Tiles whose sums, about 256 columns, stay in the cache until they are stored.
   int64_t stripUnits() const { return 256 / unit; }
+  /// The line of the cache behind a row keeps rows from competing for the same sets.
   int64_t ldSums() const { return roundUp(stripUnits() * unit + desc.n % unit, panel) + 16; }
-  void pack(const void *a, float *packed) const;
+  void pack(const void *a, int64_t first, int64_t end, float *packed) const;
 
   mpc_library_desc desc;
   int64_t panel;
   int64_t unit, units; // columns of a tile, and how many tiles there are; the last one has desc.n % unit more
-  int slots;
+  int slots, copies;
   size_t biasAt, packedAt, sumsAt, productAt;
 };
 
-/// Packs a for streamRows, as panels of a^T [panels, k, panel], or for streamColumns.
-void NarrowMatmul::pack(const void *a, float *packed) const {
+/// Packs columns of a, from a multiple of `chunk` on: for streamRows as panels of a^T [panels, k, panel], or for
+/// streamColumns.
+void NarrowMatmul::pack(const void *a, int64_t first, int64_t end, float *packed) const {
   const int64_t size = generic::elementBytes(desc.type_a);
   const auto *from = static_cast<const char *>(a);
   if (!desc.transpose_b) {
-    for (int64_t k = 0; k < desc.k; k += chunk)
-      kernels<float>().packRows({packed + k * desc.m, chunk, from + k * size, desc.type_a, desc.k, desc.m,
-                                 std::min(chunk, desc.k - k), chunk});
+    for (int64_t k = first; k < end; k += chunk)
+      kernels<float>().packRows(
+          {packed + k * desc.m, chunk, from + k * size, desc.type_a, desc.k, desc.m, std::min(chunk, end - k), chunk});
     return;
   }
   for (int64_t row = 0; row < desc.m; row += panel)
-    kernels<float>().packTransposed({packed + row * desc.k, nullptr, panel, from + row * desc.k * size, desc.type_a,
-                                     desc.k, std::min(panel, desc.m - row), panel, desc.k, (desc.m - row) * desc.k});
+    kernels<float>().packTransposed(
+        {packed + row * desc.k + first * panel, nullptr, panel, from + (row * desc.k + first) * size, desc.type_a,
+         desc.k, std::min(panel, desc.m - row), panel, end - first, (desc.m - row) * desc.k - first});
 }
 
 void NarrowMatmul::execute(void *const *buffers, void *scratch) {
@@ -113,26 +121,34 @@ void NarrowMatmul::execute(void *const *buffers, void *scratch) {
   const auto *addend = static_cast<const char *>(desc.has_addend ? buffers[next++] : nullptr);
   auto *out = static_cast<char *>(buffers[next]);
   const int64_t sizeOut = generic::elementBytes(desc.type_out);
-  // Each slot always has the same columns, so that a thread may find some of b in its cache in the next time step. It
-  // has its own copy of a: with one that threads pack together they wait for each other's caches.
+  float *packed = at(packedAt);
+  if (copies == 1)
+    generic::forEachTask(slots, ceilDiv(desc.k, blockK), [&](int, int64_t piece) {
+      pack(buffers[0], piece * blockK, std::min((piece + 1) * blockK, desc.k), packed);
+    });
+  // Each slot always has the same columns, so that a thread may find some of b in its cache in the next time step.
   auto run = [&](int64_t slot) {
-    float *packed = at(packedAt) + slot * packedElements();
-    pack(buffers[0], packed);
+    const float *own = packed;
+    if (copies > 1) {
+      own += slot * packedElements();
+      pack(buffers[0], 0, desc.k, packed + slot * packedElements());
+    }
     float *sums = at(sumsAt) + slot * paddedM() * ldSums(), *product = at(productAt) + slot * paddedM() * ldSums();
     const int64_t end = units * (slot + 1) / slots;
     for (int64_t first = units * slot / slots; first < end; first += stripUnits()) {
-      const int64_t next = std::min(first + stripUnits(), end), column = first * unit;
-      const int64_t count = (next < units ? next * unit : desc.n) - column;
+      const int64_t behind = std::min(first + stripUnits(), end), column = first * unit;
+      const int64_t count = (behind < units ? behind * unit : desc.n) - column;
       if (desc.transpose_b) {
-        narrow.streamRows({count, desc.m, nullptr, desc.k, false, packed, panel, desc.k * panel, &whole, 1, desc.k,
+        narrow.streamRows({count, desc.m, nullptr, desc.k, false, own, panel, desc.k * panel, &whole, 1, desc.k,
                            product, paddedM(), false},
                           b + column * desc.k * generic::elementBytes(desc.type_b), desc.type_b);
         narrow.transpose(product, paddedM(), sums, ldSums(), count, desc.m);
+      } else {
+        const float *matrix = reinterpret_cast<const float *>(b) + column;
+        for (int64_t k = 0; k < desc.k; k += blockK)
+          narrow.streamColumns({desc.m, count, own + k * desc.m, chunk * desc.m, false, matrix + k * desc.n, desc.n, 0,
+                                &whole, 1, std::min(blockK, desc.k - k), sums, ldSums(), k > 0});
       }
-      const float *matrix = reinterpret_cast<const float *>(b) + column;
-      for (int64_t k = 0; k < desc.k && !desc.transpose_b; k += blockK)
-        narrow.streamColumns({desc.m, count, packed + k * desc.m, chunk * desc.m, false, matrix + k * desc.n, desc.n, 0,
-                              &whole, 1, std::min(blockK, desc.k - k), sums, ldSums(), k > 0});
       isa.store({sums, ldSums(), desc.m, count, out + column * sizeOut, desc.n, desc.type_out,
                  bias ? bias + column : nullptr, addend ? addend + column * sizeOut : nullptr,
                  desc.activation == MPC_ACT_RELU});
@@ -156,9 +172,9 @@ std::unique_ptr<generic::Primitive> makeNarrowMatmul(const mpc_library_desc &d, 
   if (d.op != MPC_MATMUL || d.type_a == MPC_F64 || d.batch != 1 || d.transpose_a || d.m < lanes || d.m > most ||
       d.n * d.k < 1 << 18 || d.n < 8 * d.m || d.k < 4 * d.m)
     return nullptr;
-  // Other types are widened while b is packed, which the generic kernels do as fast.
+  // Other types are left to the generic kernels, which widen b while they pack it.
   if (!d.transpose_b && (d.type_a != MPC_F32 || d.n % lanes))
-    return d.type_a == MPC_F32 ? nullptr : generic::makePrimitive(d, threads);
+    return nullptr;
   return std::make_unique<NarrowMatmul>(d, threads);
 }
 

@@ -91,9 +91,6 @@ private:
   int before;
 };
 
-/// Makes a product of few rows and a large second operand that is read where it lies. Returns null for other products.
-std::unique_ptr<generic::Primitive> makeNarrowMatmul(const mpc_library_desc &, int threads);
-
 /// Make primitives on oneDNN. They return null when oneDNN (or this formulation) does not cover the description.
 std::unique_ptr<generic::Primitive> makeMatmul(const mpc_library_desc &, int threads);
 std::unique_ptr<generic::Primitive> makeConvolution(const mpc_library_desc &, int threads);

@@ -44,8 +44,8 @@ bool computes(const mpc_library_desc &d) {
   return d.C >= 16 && d.O >= 16;
 }
 
-bool isFaster(const mpc_library_desc &d, bool hasBf16) {
-  const bool weightGrad = d.op == MPC_CONV_WEIGHT_GRAD, direct16 = d.type_a == MPC_BF16 && hasBf16;
+bool isFaster(const mpc_library_desc &d, bool isBf16Fast) {
+  const bool weightGrad = d.op == MPC_CONV_WEIGHT_GRAD, direct16 = d.type_a == MPC_BF16 && isBf16Fast;
   const Tiling tiling = d.op == MPC_CONV_INPUT_GRAD ? inputGradTiling(d) : forwardTiling(d);
   const double depth = double(tiling.source.channels), columns = double(tiling.result.channels);
   double tiles = 0, parts = 0, products = 0;

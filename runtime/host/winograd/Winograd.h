@@ -12,9 +12,9 @@ namespace mpc::winograd {
 /// taps, and at least 16 channels on either side.
 bool computes(const mpc_library_desc &);
 
-/// Returns whether Winograd's method is expected to be faster than direct sums. `hasBf16`: the processor has
-/// instructions for bf16, which direct sums of bf16 then use.
-bool isFaster(const mpc_library_desc &, bool hasBf16);
+/// Returns whether Winograd's method is expected to be faster than direct sums. `isBf16Fast`: direct sums of bf16 are
+/// computed by instructions for bf16, which are faster than those for f32.
+bool isFaster(const mpc_library_desc &, bool isBf16Fast);
 
 /// Makes the primitive of a description that computes() takes. Returns null where its scratch would be larger than
 /// 256 MiB.
