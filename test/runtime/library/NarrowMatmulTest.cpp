@@ -15,23 +15,9 @@
 namespace mpc::test {
 namespace {
 
-generic::Primitive *unwrap(const mpc_library_primitive *p) {
-  return reinterpret_cast<generic::Primitive *>(const_cast<mpc_library_primitive *>(p));
-}
-
 template <int Threads>
 const mpc_library *narrowLibrary() {
-  static const mpc_library library = {
-      MPC_LIBRARY_ABI,
-      "narrow",
-      [](const mpc_library_desc *desc, char *, size_t) {
-        return reinterpret_cast<mpc_library_primitive *>(onednn::makeNarrowMatmul(*desc, Threads).release());
-      },
-      [](const mpc_library_primitive *p) { return unwrap(p)->scratchBytes(); },
-      [](mpc_library_primitive *p, void *const *buffers, void *scratch) { unwrap(p)->execute(buffers, scratch); },
-      [](mpc_library_primitive *p) { delete unwrap(p); },
-      [](const mpc_library_primitive *p) { return unwrap(p)->implementation(); }};
-  return &library;
+  return libraryOf<onednn::makeNarrowMatmul, Threads>();
 }
 
 Desc product(int32_t type, int64_t m, int64_t n, int64_t k, bool transposed) {

@@ -3,6 +3,7 @@
 #ifndef MPC_TEST_RUNTIME_LIBRARY_PROVIDERS_H
 #define MPC_TEST_RUNTIME_LIBRARY_PROVIDERS_H
 
+#include "Primitive.h"
 #include "Reference.h"
 
 #include <ostream>
@@ -17,6 +18,25 @@ inline std::ostream &operator<<(std::ostream &os, const Provider &p) { return os
 
 /// Returns the generic provider, and oneDNN where it was built.
 std::vector<Provider> providers();
+
+/// A provider that makes every primitive with `Make`, for `Threads` threads, whatever is faster.
+template <std::unique_ptr<generic::Primitive> (*Make)(const mpc_library_desc &, int), int Threads>
+const mpc_library *libraryOf() {
+  static constexpr auto unwrap = [](const mpc_library_primitive *p) {
+    return reinterpret_cast<generic::Primitive *>(const_cast<mpc_library_primitive *>(p));
+  };
+  static const mpc_library library = {
+      MPC_LIBRARY_ABI,
+      "one method",
+      [](const mpc_library_desc *desc, char *, size_t) {
+        return reinterpret_cast<mpc_library_primitive *>(Make(*desc, Threads).release());
+      },
+      [](const mpc_library_primitive *p) { return unwrap(p)->scratchBytes(); },
+      [](mpc_library_primitive *p, void *const *buffers, void *scratch) { unwrap(p)->execute(buffers, scratch); },
+      [](mpc_library_primitive *p) { delete unwrap(p); },
+      [](const mpc_library_primitive *p) { return unwrap(p)->implementation(); }};
+  return &library;
+}
 
 /// A primitive with guarded buffers that are filled from a seed.
 class Problem {

@@ -18,23 +18,9 @@
 namespace mpc::test {
 namespace {
 
-generic::Primitive *unwrap(const mpc_library_primitive *p) {
-  return reinterpret_cast<generic::Primitive *>(const_cast<mpc_library_primitive *>(p));
-}
-
 template <int Threads>
 const mpc_library *winogradLibrary() {
-  static const mpc_library library = {
-      MPC_LIBRARY_ABI,
-      "winograd",
-      [](const mpc_library_desc *desc, char *, size_t) {
-        return reinterpret_cast<mpc_library_primitive *>(winograd::makeWinograd(*desc, Threads).release());
-      },
-      [](const mpc_library_primitive *p) { return unwrap(p)->scratchBytes(); },
-      [](mpc_library_primitive *p, void *const *buffers, void *scratch) { unwrap(p)->execute(buffers, scratch); },
-      [](mpc_library_primitive *p) { delete unwrap(p); },
-      [](const mpc_library_primitive *p) { return unwrap(p)->implementation(); }};
-  return &library;
+  return libraryOf<winograd::makeWinograd, Threads>();
 }
 
 /// Changes a convolution to one of 5x5 taps with strides of 2.
