@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace mpc;
 
 /// The scores of a block of attention, in fp32: with what is computed from them they lie in the caches of two cores.
-static constexpr int64_t attentionBlockBytes = int64_t(2) << 20;
+static constexpr int64_t attentionBlockBytes = int64_t(1) << 20;
 
 void mpc::buildHostPlanPipeline(OpPassManager &manager, const HostOptions &options, StageMark mark) {
   manager.addPass(createSetTargetPass({.name = "host"}));

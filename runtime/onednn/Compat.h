@@ -9,6 +9,7 @@
 #define MPC_RUNTIME_ONEDNN_COMPAT_H
 
 #include <dnnl.hpp>
+#include <string_view>
 
 namespace mpc::onednn {
 
@@ -23,6 +24,19 @@ struct ConvDescs {
 
 inline bool present(const dnnl::memory::desc &desc) { return desc != dnnl::memory::desc(); }
 
+inline bool isGemm(const dnnl::matmul::primitive_desc &pd) {
+  return std::string_view(pd.impl_info_str()).starts_with("gemm:jit");
+}
+
+/// Replaces an implementation by oneDNN's GEMM, if it has that for the product. What `pd` was made from must be alive.
+inline void takeGemm(dnnl::matmul::primitive_desc &pd) {
+  dnnl::matmul::primitive_desc next = pd;
+  while (!isGemm(next))
+    if (!next.next_impl())
+      return;
+  pd = next;
+}
+
 #if DNNL_VERSION_MAJOR >= 3
 
 inline dnnl::memory::desc anyFormat(const dnnl::memory::desc &d) {
@@ -33,11 +47,16 @@ inline dnnl::memory::dims dimsOf(const dnnl::memory::desc &d) { return d.get_dim
 
 inline void setScratchpad(Attributes &attributes) { attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user); }
 
+/// Describes a product by the implementation that oneDNN prefers or, if `gemm` says so, by its GEMM.
 inline dnnl::matmul::primitive_desc matmulDesc(const dnnl::engine &engine, const dnnl::memory::desc &a,
                                                const dnnl::memory::desc &b, const dnnl::memory::desc &bias,
-                                               const dnnl::memory::desc &out, const Attributes &attributes) {
-  return present(bias) ? dnnl::matmul::primitive_desc(engine, a, b, bias, out, attributes)
-                       : dnnl::matmul::primitive_desc(engine, a, b, out, attributes);
+                                               const dnnl::memory::desc &out, const Attributes &attributes,
+                                               bool gemm = false) {
+  auto pd = present(bias) ? dnnl::matmul::primitive_desc(engine, a, b, bias, out, attributes)
+                          : dnnl::matmul::primitive_desc(engine, a, b, out, attributes);
+  if (gemm)
+    takeGemm(pd);
+  return pd;
 }
 
 inline dnnl::convolution_forward::primitive_desc convForward(const dnnl::engine &engine, const ConvDescs &d,
@@ -81,8 +100,14 @@ inline void setScratchpad(Attributes &attributes) { attributes.set_scratchpad_mo
 
 inline dnnl::matmul::primitive_desc matmulDesc(const dnnl::engine &engine, const dnnl::memory::desc &a,
                                                const dnnl::memory::desc &b, const dnnl::memory::desc &bias,
-                                               const dnnl::memory::desc &out, const Attributes &attributes) {
-  return {present(bias) ? dnnl::matmul::desc(a, b, bias, out) : dnnl::matmul::desc(a, b, out), attributes, engine};
+                                               const dnnl::memory::desc &out, const Attributes &attributes,
+                                               bool gemm = false) {
+  const dnnl::matmul::desc product =
+      present(bias) ? dnnl::matmul::desc(a, b, bias, out) : dnnl::matmul::desc(a, b, out);
+  dnnl::matmul::primitive_desc pd(product, attributes, engine);
+  if (gemm)
+    takeGemm(pd);
+  return pd;
 }
 
 inline dnnl::convolution_forward::primitive_desc convForward(const dnnl::engine &engine, const ConvDescs &d,

@@ -23,17 +23,20 @@ static constexpr double inf = std::numeric_limits<double>::infinity(),
 
 namespace {
 
-/// For x = n ln2 + r, where |r| is at most ln2/2 (and a little more): n as an integer, and e^r - 1.
+/// For x = n ln2 + r, where |r| is at most ln2/2 (and a little more): an integer whose low nine bits hold n + 254, r,
+/// and q in e^r = 1 + r + r^2 q.
 struct ExpParts {
-  Value n, expm1;
+  Value bits, r, q;
 };
 
 } // namespace
 
 /// Adding 1.5*2^23 rounds to an integer and leaves that in the low bits; unlike a conversion, it is defined
-/// for NaN.
+/// for NaN. 254 is twice the bias of an exponent.
+static constexpr int64_t kExpOffset = 0x4B400000 + 254;
+
 static ExpParts reduceExp(FloatMath &f, Value x) {
-  constexpr double magic = 12582912.0, log2e = 1.4426950408889634;
+  constexpr double magic = 12582912.0 + 254, log2e = 1.4426950408889634;
   constexpr double ln2High = 0.693359375, ln2Low = -2.12194440054690583e-4; // high has 9 bits, so that n*high is exact
   Value shifted = f.fma(x, log2e, magic);
   Value n = f.sub(shifted, magic);
@@ -41,31 +44,35 @@ static ExpParts reduceExp(FloatMath &f, Value x) {
   r = f.fma(n, -ln2Low, r);
   Value q =
       f.polynomial(r, {0.5000000049, 0.1666666683, 0.04166634228, 0.008333270649, 0.001394203395, 0.000199156083});
-  Value expm1 = f.fma(f.mul(r, r), q, r);
-  Value zero = f.i(0x4B400000);
-  return {f.sub(f.bits(shifted), zero), expm1};
+  return {f.bits(shifted), r, q};
 }
+
+/// e^r - 1
+static Value expm1Of(FloatMath &f, const ExpParts &parts) { return f.fma(f.mul(parts.r, parts.r), parts.q, parts.r); }
 
 /// e^(x + low), where |low| is at most a unit in x's last place.
 static Value expandExp(FloatMath &f, Value x, Value low = {}) {
   // Beyond these bounds the scaling below gives 0 and infinity without further code.
   ExpParts parts = reduceExp(f, f.clamp(x, -105, 90));
   // The power of two is applied in two steps: n reaches from denormals to overflow, and only the last
-  // multiplication rounds.
-  Value half = f.shiftRightSigned(parts.n, 1);
-  Value rest = f.sub(parts.n, half);
-  if (low)
-    parts.expm1 = f.add(parts.expm1, f.fma(parts.expm1, low, low));
-  Value y = f.add(parts.expm1, 1);
-  Value second = f.powerOfTwo(rest);
-  return f.mul(f.mul(y, f.powerOfTwo(half)), second);
+  // multiplication rounds. Half of n + 254 is an exponent with its bias; so is the other half.
+  Value half = f.shiftRight(parts.bits, 1);
+  Value rest = f.sub(parts.bits, half);
+  Value first = f.fromBits(f.shiftLeft(half, 23)), second = f.fromBits(f.shiftLeft(rest, 23));
+  if (!low) {
+    Value scaled = f.mul(parts.r, first);
+    return f.mul(f.fma(scaled, f.fma(parts.r, parts.q, 1), first), second);
+  }
+  Value expm1 = expm1Of(f, parts);
+  expm1 = f.add(expm1, f.fma(expm1, low, low));
+  return f.mul(f.fma(expm1, first, first), second);
 }
 
 static Value expandExpM1(FloatMath &f, Value x) {
   // 2^n (1 + p) - 1 = 2 (2^(n-1) p + (2^(n-1) - 1/2)) is exact but for the roundings of p and of the sum.
   ExpParts parts = reduceExp(f, f.clamp(x, -25, 89));
-  Value scale = f.powerOfTwo(f.sub(parts.n, f.i(1)));
-  Value y = f.mul(f.fma(scale, parts.expm1, f.sub(scale, 0.5)), 2);
+  Value scale = f.powerOfTwo(f.sub(parts.bits, f.i(kExpOffset + 1)));
+  Value y = f.mul(f.fma(scale, expm1Of(f, parts), f.sub(scale, 0.5)), 2);
   return f.select(f.equal(x, 0), x, y); // keeps the sign of -0
 }
 

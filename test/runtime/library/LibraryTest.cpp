@@ -21,6 +21,18 @@ namespace {
 
 using Case = std::tuple<Provider, int32_t /*op*/, int32_t /*type*/>;
 
+/// Compares with the reference, and expects the same bits from scratch memory that holds something else.
+void checkTwice(const mpc_library *library, const Desc &desc) {
+  SCOPED_TRACE(describe(desc));
+  Problem problem(library, desc, 1);
+  problem.run();
+  const std::vector<char> first = problem.result();
+  EXPECT_EQ(problem.check(), "") << problem.implementation();
+  problem.run(true, 0x3c);
+  EXPECT_EQ(problem.result(), first) << problem.implementation();
+  EXPECT_EQ(problem.integrity(), "") << problem.implementation();
+}
+
 class LibraryTest : public testing::TestWithParam<Case> {
 protected:
   void SetUp() override {
@@ -29,17 +41,7 @@ protected:
     ASSERT_NE(library, nullptr);
     ASSERT_EQ(library->abi, uint32_t(MPC_LIBRARY_ABI));
   }
-  /// Compares with the reference, and expects the same bits from scratch memory that holds something else.
-  void checkTwice(const Desc &desc) {
-    SCOPED_TRACE(describe(desc));
-    Problem problem(library, desc, 1);
-    problem.run();
-    const std::vector<char> first = problem.result();
-    EXPECT_EQ(problem.check(), "") << problem.implementation();
-    problem.run(true, 0x3c);
-    EXPECT_EQ(problem.result(), first) << problem.implementation();
-    EXPECT_EQ(problem.integrity(), "") << problem.implementation();
-  }
+  void checkTwice(const Desc &desc) { test::checkTwice(library, desc); }
   Provider provider;
   int32_t op = 0, type = 0;
   const mpc_library *library = nullptr;
@@ -232,6 +234,33 @@ TEST_P(GenericTest, ResultsDoNotDependOnThreads) {
 TEST(Plugin, ComputesALayerOfVggByWinogradsMethod) {
   const Desc desc = convolution(MPC_CONV_FORWARD, MPC_F32, 1, 64, 64, 56, 56);
   EXPECT_EQ(Problem(providers().back().open(2), desc, 1).implementation(), "winograd");
+}
+
+// On Intel's processors oneDNN's GEMM computes these shapes, and oneDNN would choose other kernels.
+TEST(Plugin, MatchesReferenceOnProductsOfManyRowsOrColumns) {
+  struct Shape {
+    int64_t m, n, k;
+    int32_t transpose_a, transpose_b;
+  };
+  for (const Shape &shape : {Shape{1024, 512, 9, 0, 0}, Shape{1025, 257, 513, 0, 0}, Shape{1025, 771, 17, 0, 1},
+                             Shape{65, 2049, 5, 0, 0}, Shape{64, 3072, 7, 1, 0}, Shape{65, 515, 1027, 1, 0}})
+    for (int epilogue = 0; epilogue < 4; ++epilogue) {
+      Desc desc = {};
+      desc.op = MPC_MATMUL;
+      desc.type_a = desc.type_b = desc.type_out = desc.type_bias = MPC_F32;
+      desc.batch = 1;
+      desc.m = shape.m, desc.n = shape.n, desc.k = shape.k;
+      desc.transpose_a = shape.transpose_a, desc.transpose_b = shape.transpose_b;
+      desc.has_bias = desc.activation = epilogue == 1 || epilogue == 3;
+      desc.has_addend = epilogue >= 2;
+      const mpc_library *onednn = providers().back().open(2);
+      checkTwice(onednn, desc);
+#if defined(__x86_64__)
+      if (__builtin_cpu_is("intel") && !desc.has_bias) {
+        EXPECT_EQ(Problem(onednn, desc, 1).implementation(), "oneDNN gemm:jit") << describe(desc);
+      }
+#endif
+    }
 }
 #endif
 
