@@ -43,7 +43,7 @@ bool competes(int64_t line, int64_t others) { return line % 1024 == 0 && others 
 /// rate over theirs, in f32 on two threads of an Emerald Rapids, for products of 1024 rows and more:
 ///   n >= 512, or 256 where k >= 512  1.06 in the mean (0.94 to 1.22); GEMM adds a bias in a pass of its own, and then
 ///                                    less than 1 below 768 columns
-///   b transposed, 768 <= n >= k      1.07 (1.01 to 1.14); less than 1 with a bias, or where n < k
+///   b transposed, 768 <= n >= k      1.07 (1.01 to 1.14); less than 1 where n < k; with a bias from 2048 columns on
 ///   a transposed, 512 <= n >= m      1.04 (0.84 to 1.17), for any m; down to 0.6 where n < m
 /// Where b is wide and its width is no power of two (n = 2560, 3072, 5120) the other kernels fall from 300 to between
 /// 100 and 230 GFLOP/s, from 64 rows on. Other makes of processors were not measured.
@@ -53,7 +53,8 @@ bool prefersGemm(const mpc_library_desc &d) {
     return false;
   const bool hasPass = d.has_bias || d.activation != MPC_ACT_NONE;
   if (d.transpose_b)
-    return !d.transpose_a && !hasPass && d.m >= 1024 && d.n >= 768 && d.n >= d.k;
+    return !d.transpose_a && d.m >= 1024 &&
+           (hasPass ? d.n >= 2048 && d.n >= 2 * d.k && d.k >= 256 : d.n >= 768 && d.n >= d.k);
   if (d.n > 2048 && !std::has_single_bit(uint64_t(d.n)))
     return true;
   if (d.transpose_a)
