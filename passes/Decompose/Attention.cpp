@@ -53,7 +53,7 @@ Blocks divide(const AttentionForm &form, int64_t bytes) {
   int64_t keyHeads = form.samples() * form.keyHeads(), group = form.heads() / form.keyHeads();
   int64_t ofHead = 4 * group * form.queries() * form.keys(); // bytes of the scores that belong to one head of keys
   // Few scores are not worth the launches. Random numbers are counted through the whole tensor.
-  if (bytes == 0 || form.seed || keyHeads < 2 || keyHeads * ofHead < 8 * bytes)
+  if (bytes == 0 || form.seed || keyHeads < 2 || keyHeads * ofHead < 16 * bytes)
     return {};
   // A bias of relative positions, which heads have and samples share, would be copied for each sample.
   auto isOfHeads = [&](Value v) { return v && shapeOf(v)[0] == 1 && shapeOf(v)[1] > 1 && shapeOf(v)[2] > 1; };
@@ -70,7 +70,7 @@ Blocks divide(const AttentionForm &form, int64_t bytes) {
   if ((isLarge(form.mask) || isLarge(form.bias)) && !differsBetweenHeads(form))
     blocks.heads = form.keyHeads();
   // Trips of few scores are launches for little: where the number of heads has no better divisor.
-  if (8 * blocks.heads * ofHead < bytes)
+  if (4 * blocks.heads * ofHead < bytes)
     return {};
   blocks.trips = keyHeads / blocks.heads;
   int64_t count = std::clamp<int64_t>(llvm::divideCeil(blocks.heads * ofHead, bytes), 1,

@@ -57,7 +57,7 @@ def DecomposeAttentionPass : Pass<"mpc-decompose-attention"> {
     %log_sum = graph.log %4
     %y = graph.div (graph.matmul (graph.cast %3), %v), %4 ...
     ```
-    In f16 the exponentials are divided before the product, whose sums could be beyond 65504. Where all scores together take eight times `block-bytes` or more, and numbers are not dropped, a `graph.scan` over the heads computes them in blocks of that many bytes, so that they stay in
+    In f16 the exponentials are divided before the product, whose sums could be beyond 65504. Where all scores together take 16 times `block-bytes` or more, and numbers are not dropped, a `graph.scan` over the heads computes them in blocks of that many bytes, so that they stay in
     the CPU's caches and are never in memory as a whole. A block of queries leaves out the keys before the first one and behind the last one that it sees, if mask and bias follow from constants: of
     causal attention about half. The gradient computes the scores again, block by block. A bias that heads have of their own and samples share, and heads whose number has no fitting divisor, leave an attention whole.
 

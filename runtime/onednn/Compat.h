@@ -28,13 +28,11 @@ inline bool isGemm(const dnnl::matmul::primitive_desc &pd) {
   return std::string_view(pd.impl_info_str()).starts_with("gemm:jit");
 }
 
-/// Replaces an implementation by oneDNN's GEMM, if it has that for the product. What `pd` was made from must be alive.
-inline void takeGemm(dnnl::matmul::primitive_desc &pd) {
-  dnnl::matmul::primitive_desc next = pd;
-  while (!isGemm(next))
-    if (!next.next_impl())
-      return;
-  pd = next;
+/// Goes on from what oneDNN prefers to its GEMM or, if it has none for the product, to the end of its list. What `pd`
+/// was made from must be alive.
+inline void goToGemm(dnnl::matmul::primitive_desc &pd) {
+  while (!isGemm(pd) && pd.next_impl())
+    ;
 }
 
 #if DNNL_VERSION_MAJOR >= 3
@@ -47,7 +45,7 @@ inline dnnl::memory::dims dimsOf(const dnnl::memory::desc &d) { return d.get_dim
 
 inline void setScratchpad(Attributes &attributes) { attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user); }
 
-/// Describes a product by the implementation that oneDNN prefers or, if `gemm` says so, by its GEMM.
+/// Describes a product by the implementation that oneDNN prefers or, if `gemm` says so, by its GEMM, if it has one.
 inline dnnl::matmul::primitive_desc matmulDesc(const dnnl::engine &engine, const dnnl::memory::desc &a,
                                                const dnnl::memory::desc &b, const dnnl::memory::desc &bias,
                                                const dnnl::memory::desc &out, const Attributes &attributes,
@@ -55,7 +53,7 @@ inline dnnl::matmul::primitive_desc matmulDesc(const dnnl::engine &engine, const
   auto pd = present(bias) ? dnnl::matmul::primitive_desc(engine, a, b, bias, out, attributes)
                           : dnnl::matmul::primitive_desc(engine, a, b, out, attributes);
   if (gemm)
-    takeGemm(pd);
+    goToGemm(pd);
   return pd;
 }
 
@@ -106,7 +104,7 @@ inline dnnl::matmul::primitive_desc matmulDesc(const dnnl::engine &engine, const
       present(bias) ? dnnl::matmul::desc(a, b, bias, out) : dnnl::matmul::desc(a, b, out);
   dnnl::matmul::primitive_desc pd(product, attributes, engine);
   if (gemm)
-    takeGemm(pd);
+    goToGemm(pd);
   return pd;
 }
 

@@ -40,14 +40,16 @@ constexpr int64_t cacheLine = 16;
 bool competes(int64_t line, int64_t others) { return line % 1024 == 0 && others >= 32; }
 
 /// Returns whether oneDNN's GEMM is faster than its batch-reduced kernels for AVX-512 ("brg"), which it prefers. GEMM's
-/// rate over theirs, in f32 on two threads of an Emerald Rapids, for products of 1024 rows and more:
-///   n >= 512, or 256 where k >= 512  1.06 in the mean (0.94 to 1.22); GEMM adds a bias in a pass of its own, and then
-///                                    less than 1 below 768 columns
-///   b transposed, 768 <= n >= k      1.07 (1.01 to 1.14); less than 1 where n < k; with a bias from 2048 columns on
-///   a transposed, 512 <= n >= m      1.04 (0.84 to 1.17), for any m; down to 0.6 where n < m
-/// Where b is wide and its width is no power of two (n = 2560, 3072, 5120) the other kernels fall from 300 to between
-/// 100 and 230 GFLOP/s, from 64 rows on. Other makes of processors were not measured.
-bool prefersGemm(const mpc_library_desc &d) {
+/// rate over theirs, in f32 on two threads of an Emerald Rapids ("pass": a bias or a relu, which GEMM adds in a pass of
+/// its own):
+///   m >= 1024, n >= 512, or 256 where k >= 512    1.06 in the mean (0.94 to 1.22); with a pass less than 1 below n =
+///   768 b transposed, m >= 1024, 768 <= n >= k        1.07 (1.01 to 1.14); less than 1 where n < k. With a pass more
+///   than 1
+///                                                 only where n >= 2048, n >= 2k and k >= 256
+///   a transposed, 512 <= n >= m, k >= 1024        1.04 (0.84 to 1.17), and down to 0.6 where n < m
+/// Where b is wide and its width is no power of two the other kernels fall from 300 to between 100 and 230 GFLOP/s (n =
+/// 2304 to 6144, m = 64 to 8192), and GEMM does not. Other makes of processors were not measured.
+bool prefersGemm([[maybe_unused]] const mpc_library_desc &d) {
 #if defined(__x86_64__)
   if (d.type_a != MPC_F32 || d.batch > 1 || d.m < 64 || !__builtin_cpu_is("intel"))
     return false;
@@ -55,11 +57,10 @@ bool prefersGemm(const mpc_library_desc &d) {
   if (d.transpose_b)
     return !d.transpose_a && d.m >= 1024 &&
            (hasPass ? d.n >= 2048 && d.n >= 2 * d.k && d.k >= 256 : d.n >= 768 && d.n >= d.k);
-  if (d.n > 2048 && !std::has_single_bit(uint64_t(d.n)))
-    return true;
+  const bool isWide = d.n > 2048 && !std::has_single_bit(uint64_t(d.n));
   if (d.transpose_a)
-    return d.n >= d.m && d.n >= 512 && d.k >= 1024;
-  return d.m >= 1024 && d.n >= (hasPass ? 768 : d.k < 512 ? 512 : 256);
+    return d.n >= d.m && (isWide || (d.n >= 512 && d.k >= 1024));
+  return isWide || (d.m >= 1024 && d.n >= (hasPass ? 768 : d.k < 512 ? 512 : 256));
 #else
   return false;
 #endif
@@ -88,14 +89,17 @@ public:
       appendRelu(ops);
     attributes.set_post_ops(ops);
     auto pd = matmulDesc(engine(), a, b, bias, out, attributes);
-    const bool hasOnlyGemm = isGemm(pd); // as without AVX-512
-    pd = chosen(hasOnlyGemm || !prefersGemm(d) ? pd : matmulDesc(engine(), a, b, bias, out, attributes, /*gemm=*/true));
+    const bool isGemmFirst = isGemm(pd); // as on CPUs without AVX-512
+    if (!isGemmFirst && prefersGemm(d))
+      if (const auto gemm = matmulDesc(engine(), a, b, bias, out, attributes, /*gemm=*/true); isGemm(gemm))
+        pd = gemm;
+    pd = chosen(pd);
     if (d.has_addend)
       copyFirst(addend, next, out.get_size());
     memory left = buffer(a, 0), right = buffer(b, 1);
     // Weight gradients go from line to line in both operands, which are activations.
     const bool spreadA = competes(d.m, d.n), spreadB = !d.transpose_b && competes(d.n, d.m);
-    if (d.transpose_a && d.type_a == MPC_F32 && (spreadA || spreadB) && hasOnlyGemm) {
+    if (d.transpose_a && d.type_a == MPC_F32 && (spreadA || spreadB) && isGemmFirst) {
       const memory::desc wantedA = matrix(batchOfA, d.m, d.k, true, type, spreadA ? cacheLine : 0);
       const memory::desc wantedB = matrix(batchOfB, d.k, d.n, d.transpose_b, type, spreadB ? cacheLine : 0);
       pd = chosen(matmulDesc(engine(), wantedA, wantedB, bias, out, attributes));

@@ -1,5 +1,5 @@
 // RUN: mpc-opt %s --mpc-decompose-attention | FileCheck %s
-// RUN: mpc-opt %s --mpc-decompose-attention=block-bytes=256 --canonicalize | FileCheck %s --check-prefix=BLOCKS
+// RUN: mpc-opt %s --mpc-decompose-attention=block-bytes=128 --canonicalize | FileCheck %s --check-prefix=BLOCKS
 
 // CHECK-LABEL: func.func @whole
 // CHECK-NOT: graph.scan
@@ -17,10 +17,10 @@
 // CHECK: graph.matmul
 // CHECK: graph.div
 
-// The scan takes two heads at a time; their scores are two blocks of 256 bytes.
+// The scan takes two heads at a time; their scores are four blocks of 128 bytes.
 // BLOCKS-LABEL: func.func @whole
 // BLOCKS: graph.scan 4 over
-// BLOCKS-COUNT-2: graph.matmul %{{.*}} {transpose_b} : (tensor<2x1x4x16xf16>, tensor<2x1x8x16xf16>) -> tensor<2x1x4x8xf16>
+// BLOCKS-COUNT-4: graph.matmul %{{.*}} {transpose_b} : (tensor<2x1x2x16xf16>, tensor<2x1x8x16xf16>) -> tensor<2x1x2x8xf16>
 // BLOCKS-NOT: transpose_b
 // BLOCKS: graph.concat
 func.func @whole(%q: tensor<2x4x8x16xf16>, %k: tensor<2x4x8x16xf16>, %v: tensor<2x4x8x16xf16>) -> tensor<2x4x8x16xf16> {
