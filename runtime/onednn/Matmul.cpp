@@ -39,14 +39,13 @@ constexpr int64_t cacheLine = 16;
 /// gains.
 bool competes(int64_t line, int64_t others) { return line % 1024 == 0 && others >= 32; }
 
-/// Returns whether oneDNN's GEMM is faster than its batch-reduced kernels for AVX-512 ("brg"), which it prefers. GEMM's
-/// rate over theirs, in f32 on two threads of an Emerald Rapids ("pass": a bias or a relu, which GEMM adds in a pass of
-/// its own):
-///   m >= 1024, n >= 512, or 256 where k >= 512    1.06 in the mean (0.94 to 1.22); with a pass less than 1 below n =
-///   768 b transposed, m >= 1024, 768 <= n >= k        1.07 (1.01 to 1.14); less than 1 where n < k. With a pass more
-///   than 1
-///                                                 only where n >= 2048, n >= 2k and k >= 256
-///   a transposed, 512 <= n >= m, k >= 1024        1.04 (0.84 to 1.17), and down to 0.6 where n < m
+/// Returns whether oneDNN's GEMM is faster than its batch-reduced kernels for AVX-512 ("brg"), which it prefers. GEMM
+/// adds a bias or a relu in a pass of its own. Its rate over theirs, in f32 on two threads of an Emerald Rapids, was
+///   1.06 in the mean (0.94 to 1.22) for m >= 1024 and n >= 512, or n >= 256 where k >= 512; with the pass it was less
+///   than 1 below n = 768;
+///   1.07 (1.01 to 1.14) for b transposed, m >= 1024 and 768 <= n >= k, and less than 1 where n < k; with the pass it
+///   was more than 1 only for n >= 2048, n >= 2k and k >= 256; 1.04 (0.84 to 1.17) for a transposed, 512 <= n >= m and
+///   k >= 1024, and down to 0.6 where n < m.
 /// Where b is wide and its width is no power of two the other kernels fall from 300 to between 100 and 230 GFLOP/s (n =
 /// 2304 to 6144, m = 64 to 8192), and GEMM does not. Other makes of processors were not measured.
 bool prefersGemm([[maybe_unused]] const mpc_library_desc &d) {

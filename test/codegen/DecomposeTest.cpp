@@ -263,8 +263,8 @@ static void checkAttention(const std::string &t, const std::string &operands, co
         false, blockBytes);
 }
 
-/// Blocks of 512 bytes divide the scores of 12 KB into trips of one head and blocks of a few queries; larger ones into
-/// trips of several heads. Whole attentions have 0.
+/// Blocks of 512 and 768 bytes divide the scores of 12 KB into trips of one or two heads and blocks of a few queries.
+/// Whole attentions have 0.
 TEST(Decompose, Attention) {
   for (std::string t : {"f32", "f16", "bf16", "f64"})
     for (int64_t blockBytes : {0, 512, 768}) {

@@ -33,9 +33,10 @@ struct ExpParts {
 
 /// Twice the bias of an exponent.
 static constexpr int64_t kTwoBiases = 254;
+/// The bits of 1.5*2^23.
+static constexpr int64_t kMagicBits = 0x4B400000;
 
-/// Adding 1.5*2^23, whose bits are 0x4B400000, rounds to an integer and leaves that in the low bits; unlike a
-/// conversion, it is defined for NaN.
+/// Adding 1.5*2^23 rounds to an integer and leaves that in the low bits; unlike a conversion, it is defined for NaN.
 static ExpParts reduceExp(FloatMath &f, Value x) {
   constexpr double magic = 12582912.0 + kTwoBiases, log2e = 1.4426950408889634;
   constexpr double ln2High = 0.693359375, ln2Low = -2.12194440054690583e-4; // high has 9 bits, so that n*high is exact
@@ -72,7 +73,7 @@ static Value expandExp(FloatMath &f, Value x, Value low = {}) {
 static Value expandExpM1(FloatMath &f, Value x) {
   // 2^n (1 + p) - 1 = 2 (2^(n-1) p + (2^(n-1) - 1/2)) is exact but for the roundings of p and of the sum.
   ExpParts parts = reduceExp(f, f.clamp(x, -25, 89));
-  Value scale = f.powerOfTwo(f.sub(parts.bits, f.i(0x4B400000 + kTwoBiases + 1)));
+  Value scale = f.powerOfTwo(f.sub(parts.bits, f.i(kMagicBits + kTwoBiases + 1)));
   Value y = f.mul(f.fma(scale, expm1Of(f, parts), f.sub(scale, 0.5)), 2);
   return f.select(f.equal(x, 0), x, y); // keeps the sign of -0
 }
